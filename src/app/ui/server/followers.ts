@@ -6,6 +6,7 @@ import { Coalescer } from "./coalescer.ts";
 import { listAgents, readableBy } from "./context.ts";
 import { type Following, type Line, updatesMs } from "./following.ts";
 import { approvalsOf, fleetOf } from "./lists.ts";
+import { followLog } from "./log-follower.ts";
 import { followRun } from "./run-follower.ts";
 import type { IndexedRun } from "./run-index.ts";
 import { pageOf, readFilter } from "./run-query.ts";
@@ -148,7 +149,7 @@ export const followers: Readonly<Record<Subscription["what"], Follower>> = {
   runs,
   run: followRun,
   kind,
-  log: () => Promise.reject(badRequest("logs cannot be followed yet")),
+  log: followLog,
   approvals,
   fleet,
 };

@@ -2,6 +2,7 @@ import type { PageCaller } from "#kernel/apiserver/index.ts";
 import type { Millis } from "#lib/base/index.ts";
 import type { StreamLine, Subscription } from "../wire.ts";
 import type { UiContext } from "./context.ts";
+import type { LogIndex } from "./logs.ts";
 
 export type Line = Omit<StreamLine, "id" | "token">;
 
@@ -12,6 +13,7 @@ export interface Following {
   readonly subscription: Subscription;
   readonly emit: (line: Line) => void;
   readonly signal: AbortSignal;
+  readonly logs: LogIndex;
 }
 
 /** At most ten updates of one object in a second. */

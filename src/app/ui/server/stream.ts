@@ -8,6 +8,7 @@ import type { UiContext } from "./context.ts";
 import { readJson, sendJson } from "./reply.ts";
 import { followers } from "./followers.ts";
 import type { Line } from "./following.ts";
+import type { LogIndex } from "./logs.ts";
 
 const mostSubscriptions = 100;
 const mostStreamsOfUser = 50;
@@ -19,10 +20,12 @@ const heartbeatMs: Millis = 20_000;
 /** All open streams. One request carries everything a page follows, because browsers open few connections. */
 export class Streams {
   readonly #context: UiContext;
+  readonly #logs: LogIndex;
   readonly #open = new Map<string, Stream>();
 
-  constructor(context: UiContext) {
+  constructor(context: UiContext, logs: LogIndex) {
     this.#context = context;
+    this.#logs = logs;
   }
 
   /** `POST /stream`: the answer ends with the client, the session or the server. */
@@ -33,7 +36,7 @@ export class Streams {
       throw tooManyRequests("streams");
     caller.openStream();
     const token = randomBytes(24).toString("base64url");
-    const stream = new Stream(this.#context, call, caller);
+    const stream = new Stream(this.#context, this.#logs, call, caller);
     this.#open.set(token, stream);
     onAbort(call.signal(), () => {
       this.#open.delete(token);
@@ -56,13 +59,15 @@ export class Streams {
 class Stream {
   readonly user: string;
   readonly #context: UiContext;
+  readonly #logs: LogIndex;
   readonly #caller: PageCaller;
   readonly #response: ServerResponse;
   readonly #running = new Map<string, { readonly text: string; readonly stop: AbortController }>();
   #cancelBeat: () => void = () => undefined;
 
-  constructor(context: UiContext, { response }: PageCall, caller: PageCaller) {
+  constructor(context: UiContext, logs: LogIndex, { response }: PageCall, caller: PageCaller) {
     this.#context = context;
+    this.#logs = logs;
     this.#caller = caller;
     this.#response = response;
     this.user = caller.identity.user;
@@ -102,7 +107,14 @@ class Stream {
     const emit = (line: Line): void => {
       if (!stop.signal.aborted) this.#write({ id, ...line });
     };
-    const following = { context: this.#context, caller: this.#caller, subscription, emit, signal: stop.signal };
+    const following = {
+      context: this.#context,
+      caller: this.#caller,
+      logs: this.#logs,
+      subscription,
+      emit,
+      signal: stop.signal,
+    };
     followers[what](following).then(
       () => emit({ type: "END" }),
       (thrown: unknown) => {

@@ -5,6 +5,7 @@ import { ApiError, unknownResource } from "#kernel/model/index.ts";
 import type { Clock, JsonObject, Logger, Random } from "#lib/base/index.ts";
 import { listAgents, readableBy, type UiContext } from "./context.ts";
 import { approvalsOf, fleetOf, sourcesOf } from "./lists.ts";
+import { LogIndex, logPage, searchLog } from "./logs.ts";
 import { protect, sendJson } from "./reply.ts";
 import { detailOf, findRun, surroundingsOf } from "./run-detail.ts";
 import { RunIndex } from "./run-index.ts";
@@ -38,13 +39,14 @@ export function createUi(options: UiOptions): Pages {
       return index.ready();
     },
   };
-  const streams = new Streams(context);
+  const logs = new LogIndex();
+  const streams = new Streams(context, logs);
   return {
     async answer(call) {
       const { caller, request, response, path } = call;
       if (caller === undefined) return await files.answer(request, response, path);
       protect(response);
-      await answerData({ context, streams, call, caller });
+      await answerData({ context, streams, logs, call, caller });
     },
     close: () => index?.close(),
   };
@@ -53,6 +55,7 @@ export function createUi(options: UiOptions): Pages {
 interface Asked {
   readonly context: UiContext;
   readonly streams: Streams;
+  readonly logs: LogIndex;
   readonly call: PageCall;
   readonly caller: PageCaller;
 }
@@ -77,6 +80,7 @@ const answers: Readonly<Record<string, Answer>> = {
     sendJson(call.response, { items: fleetOf(runs, agents, hasMachines(context)), now: context.clock.now() });
   },
   "GET system": async ({ context, call, caller }) => sendJson(call.response, await systemState(context, caller)),
+  "GET logs": stepLog,
   "POST stream": ({ streams, call, caller }, [token]) =>
     token === undefined ? streams.open(call, caller) : streams.change(call, caller, token),
 };
@@ -119,4 +123,13 @@ async function oneRun({ context, call, caller }: Asked, rest: readonly string[])
   const found = await findRun(caller.client, context.dialects, { dialect, namespace, name, kind }, call.signal());
   const surroundings = await surroundingsOf(caller.client, found);
   sendJson(call.response, detailOf(found, surroundings, context.clock.now()));
+}
+
+async function stepLog({ context, logs, call, caller }: Asked, rest: readonly string[]): Promise<void> {
+  const [dialect = "", namespace = "", name = "", what = "", ...more] = rest;
+  if (name === "" || more.length > 0 || (what !== "" && what !== "search")) throw unknownResource();
+  const { query } = call;
+  const run = { dialect, namespace, name, kind: query.get("kind") ?? undefined };
+  const read = { context, caller, logs, run, query, signal: call.signal() };
+  sendJson(call.response, what === "" ? await logPage(read) : await searchLog(read));
 }

@@ -1,0 +1,122 @@
+import type { StepView } from "#engine/index.ts";
+import { ApiError, badRequest } from "#kernel/model/index.ts";
+import { childrenOf, type StepLog, stepLogs } from "#app/runs/index.ts";
+import type { LogLine, LogMatches, LogPage } from "../wire.ts";
+import type { PageCaller } from "#kernel/apiserver/index.ts";
+import type { UiContext } from "./context.ts";
+import { LineLog } from "./line-log.ts";
+import { wholeNumber } from "./reply.ts";
+import { findRun, type RunName } from "./run-detail.ts";
+
+const mostLines = 5000;
+const mostBytes = 2 * 1024 * 1024;
+const mostMatches = 10_000;
+/** Marks of logs are kept for so many logs. */
+const mostKept = 500;
+
+/** Positions in logs, shared by all readers; the logs themselves are read with the rights of each. */
+export class LogIndex {
+  readonly #logs = new Map<string, LineLog>();
+
+  of(log: StepLog): LineLog {
+    const key = JSON.stringify([log.uid, log.container, log.of.name, log.attempt]);
+    const found = this.#logs.get(key) ?? new LineLog(log);
+    this.#logs.delete(key);
+    this.#logs.set(key, found);
+    const [oldest] = this.#logs.keys();
+    if (this.#logs.size > mostKept && oldest !== undefined) this.#logs.delete(oldest);
+    return found;
+  }
+}
+
+export interface LogRead {
+  readonly context: UiContext;
+  readonly caller: PageCaller;
+  readonly logs: LogIndex;
+  readonly run: RunName;
+  /** `step`, `attempt`, and what the kind of reading takes. */
+  readonly query: URLSearchParams;
+  readonly signal: AbortSignal;
+}
+
+/** The logs of a step, one behind the other, as if they were one. */
+export interface StepLogs {
+  readonly parts: readonly LineLog[];
+  readonly isOver: boolean;
+}
+
+export async function logsOfStep({ context, caller, logs, run, query, signal }: LogRead): Promise<StepLogs> {
+  const { dialect, object } = await findRun(caller.client, context.dialects, run, signal);
+  const children = await childrenOf(caller.client, object, dialect);
+  const { steps } = dialect.runs.view(object, children);
+  const step = stepIn(steps, query.get("step") ?? "");
+  const attempt = wholeNumber(query, "attempt", { least: 0, most: 1_000_000, initial: 0 });
+  const found = await stepLogs(caller.client, step, attempt === 0 ? undefined : attempt);
+  return { parts: found.map((log) => logs.of(log)), isOver: step.finishedAt !== undefined };
+}
+
+function stepIn(steps: readonly StepView[], id: string): StepView {
+  const [only, ...others] = steps;
+  if (id === "" && only !== undefined && others.length === 0) return only;
+  const found = steps.find((step) => step.id === id);
+  if (found !== undefined) return found;
+  if (id === "") throw badRequest("step: expected the id of a step");
+  throw new ApiError("NotFound", `the run has no step ${JSON.stringify(id)}`);
+}
+
+/** Lines `from` on, or the last ones for a negative number. */
+export async function logPage(read: LogRead): Promise<LogPage> {
+  const { query, caller, signal } = read;
+  const from = wholeNumber(query, "from", { least: -1e9, most: 1e9, initial: 0 });
+  const count = wholeNumber(query, "count", { least: 0, most: mostLines, initial: 500 });
+  const { parts, isOver } = await logsOfStep(read);
+  const totals = await countsOf(parts, read);
+  const total = totals.reduce((sum, one) => sum + one, 0);
+  const start = from < 0 ? Math.max(0, total + from) : Math.min(from, total);
+  const lines: LogLine[] = [];
+  let bytes = 0;
+  let before = 0;
+  for (const [index, part] of parts.entries()) {
+    const own = totals[index] ?? 0;
+    const skipped = Math.max(0, start - before);
+    before += own;
+    if (skipped >= own) continue;
+    const stop = new AbortController();
+    for await (const { line } of part.lines(caller.client, skipped, AbortSignal.any([signal, stop.signal]))) {
+      if (lines.length >= count || bytes > mostBytes) break;
+      lines.push(line);
+      bytes += line.text.length;
+    }
+    stop.abort();
+    if (lines.length >= count || bytes > mostBytes) break;
+  }
+  return { from: start, lines, total: Math.max(total, start + lines.length), isOver };
+}
+
+async function countsOf(parts: readonly LineLog[], { caller, signal }: LogRead): Promise<readonly number[]> {
+  const totals: number[] = [];
+  for (const part of parts) totals.push(await part.count(caller.client, signal));
+  return totals;
+}
+
+/** Lines that hold the text, without regard to case. */
+export async function searchLog(read: LogRead): Promise<LogMatches> {
+  const { query, caller, signal } = read;
+  const wanted = (query.get("text") ?? "").toLowerCase();
+  if (wanted === "" || wanted.length > 1000) throw badRequest("text: expected 1 to 1000 characters");
+  const { parts } = await logsOfStep(read);
+  const lines: number[] = [];
+  let count = 0;
+  let before = 0;
+  for (const part of parts) {
+    let last = -1;
+    for await (const { number, line } of part.lines(caller.client, 0, signal)) {
+      last = number;
+      if (!line.text.toLowerCase().includes(wanted)) continue;
+      count += 1;
+      if (lines.length < mostMatches) lines.push(before + number);
+    }
+    before += last + 1;
+  }
+  return { count, lines };
+}
