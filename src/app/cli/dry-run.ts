@@ -2,8 +2,7 @@ import { type SimulatedAttempt, simulate } from "#engine/index.ts";
 import type { Instant, Result } from "#lib/base/index.ts";
 import { writeYaml } from "#lib/yaml/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
-import { objectsOf, type ReadDocuments } from "./documents.ts";
-import { isRunOf } from "#app/runs/index.ts";
+import { isRunOf, objectsOf, type ReadDocuments } from "#app/runs/index.ts";
 import type { Trial } from "./simulation.ts";
 
 interface Planned {

@@ -2,7 +2,7 @@ import type { References } from "#kernel/dialect/index.ts";
 import { formatProblem, type Problem } from "#lib/base/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
-import { type Document, objectsOf, type ReadDocuments } from "./documents.ts";
+import { type Document, objectsOf, type ReadDocuments } from "#app/runs/index.ts";
 import type { Session } from "#kernel/command/index.ts";
 
 /**

@@ -4,7 +4,7 @@ import { type ApiClient, getOrUndefined, refTo } from "#kernel/kit/index.ts";
 import { asJson, isAlreadyExists, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { type Environment, exitCode, type Invocation, printProblems, UsageError } from "#kernel/command/index.ts";
 import type { RunOptions } from "./run-options.ts";
-import { type Document, objectsOf, type ReadDocuments, runsIn } from "./documents.ts";
+import { type Document, objectsOf, type ReadDocuments, runsIn } from "#app/runs/index.ts";
 import { type ControlPlaneSession, openControlPlane } from "./control-plane.ts";
 import { withReferred } from "./referred-documents.ts";
 import { type StartedRun, watchToEnd } from "./watch-to-end.ts";

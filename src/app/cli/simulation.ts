@@ -13,7 +13,7 @@ import {
 } from "#engine/index.ts";
 import { err, type Instant, type Millis, ok, type Problem, type Result } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
-import { objectsOf, type ReadDocuments, runsIn } from "./documents.ts";
+import { objectsOf, type ReadDocuments, runsIn } from "#app/runs/index.ts";
 import { codeOfRun, exitCode, UsageError } from "#kernel/command/index.ts";
 import { abilityOf, unknownStep } from "./runs.ts";
 

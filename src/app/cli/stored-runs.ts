@@ -7,7 +7,7 @@ import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { apiVersionOf, isForbidden, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import { type Invocation, type Session, UsageError } from "#kernel/command/index.ts";
 import type { RunOptions } from "./run-options.ts";
-import type { Document, ReadDocuments } from "./documents.ts";
+import type { Document, ReadDocuments } from "#app/runs/index.ts";
 import { namesOf } from "./kinds.ts";
 
 /** A kind whose stored objects can be run, and the words for it, shortest first. */

@@ -1,4 +1,4 @@
-import { type ReadDocuments, runsIn } from "./documents.ts";
+import { type ReadDocuments, runsIn } from "#app/runs/index.ts";
 import { UsageError } from "#kernel/command/index.ts";
 import { abilityOf, unknownStep } from "./runs.ts";
 

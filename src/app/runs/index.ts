@@ -1,3 +1,11 @@
+export {
+  type Document,
+  objectsOf,
+  type ReadDocuments,
+  readDocuments,
+  readTexts,
+  runsIn,
+} from "./documents.ts";
 export type { InnerRun } from "./inner-logs.ts";
 export { logName, type StepLog } from "./pod-logs.ts";
 export {
@@ -12,3 +20,4 @@ export {
 } from "./run.ts";
 export { listRunPods, podScopeOf, type PodScope, watchRunPods } from "./run-pods.ts";
 export { harmless, lastTails, openStepLog, readStepLog, stepLogs, type StepTail } from "./step-logs.ts";
+export { previewProblems, previewsText, runPreviews } from "./run-previews.ts";

@@ -220,6 +220,7 @@ function startServer(
   const pages = lazyPages(async () => ({
     client: (await started).client(),
     dialects,
+    templates,
     directory: uiDirectory,
     clock,
     log,

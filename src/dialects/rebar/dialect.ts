@@ -19,6 +19,7 @@ export const dialect: Dialect = {
   admission,
   runs: {
     kinds: [machine],
+    areMachines: true,
     declared: [machine],
     view: viewMachine,
     describe: describeMachine,

@@ -1,5 +1,5 @@
 import type { KubeObject } from "#kernel/model/index.ts";
-import { type ControllerParts, type Dialect, graphOfView, guardStatus } from "#kernel/dialect/index.ts";
+import { type ControllerParts, type Dialect, graphOfView, guardStatus, sourceAt } from "#kernel/dialect/index.ts";
 import { describeWorkflow } from "./describe.ts";
 import { runCommands } from "./run-commands.ts";
 import { documents } from "./document.ts";
@@ -22,6 +22,7 @@ export const dialect: Dialect = {
   runs: {
     kinds: [{ group: Workflow.group, kind: Workflow.kind }],
     aliases: ["wf"],
+    source: (object) => sourceAt(object, "Template", "spec", "templateRef"),
     view: (object) => viewWorkflow(typed(object)),
     describe: (object, options) => describeWorkflow(typed(object), options),
     neighbours: (object) => neighboursOf(typed(object)),

@@ -1,4 +1,4 @@
-import { type ControllerParts, type Dialect, graphOfView } from "#kernel/dialect/index.ts";
+import { type ControllerParts, type Dialect, graphOfView, sourceAt } from "#kernel/dialect/index.ts";
 import { admission } from "./admission.ts";
 import { describeRun } from "./describe.ts";
 import { documents } from "./document.ts";
@@ -19,6 +19,10 @@ export const dialect: Dialect = {
       { group: WorkflowRun.group, kind: WorkflowRun.kind },
     ],
     aliases: ["app", "wr"],
+    source: (object) =>
+      object.kind === Application.kind
+        ? sourceAt(object, Application.kind, "metadata", "name")
+        : sourceAt(object, "Workflow", "spec", "workflowRef"),
     declared: [{ group: Application.group, kind: Application.kind }],
     view: viewRun,
     describe: describeRun,

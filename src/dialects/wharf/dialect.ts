@@ -1,5 +1,5 @@
 import type { KubeObject } from "#kernel/model/index.ts";
-import { type ControllerParts, type Dialect, graphOfView, type RunCommands } from "#kernel/dialect/index.ts";
+import { type ControllerParts, type Dialect, graphOfView, type RunCommands, sourceAt } from "#kernel/dialect/index.ts";
 import { Build, kinds } from "./kinds.ts";
 import { admission } from "./admission.ts";
 import { describeBuild } from "./describe.ts";
@@ -38,6 +38,7 @@ export const dialect: Dialect = {
   admission,
   runs: {
     kinds: [{ group: Build.group, kind: Build.kind }],
+    source: (object) => sourceAt(object, "Project", "spec", "project"),
     view: (object) => viewBuild(typed(object)),
     describe: (object, options) => describeBuild(typed(object), options),
     accepts: runCommands,

@@ -1,6 +1,6 @@
 import type { Manager } from "#kernel/kit/index.ts";
 import { apiVersionOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
-import type { Dialect } from "#kernel/dialect/index.ts";
+import { type Dialect, sourceAt } from "#kernel/dialect/index.ts";
 import { templateAdmission, workflowAdmission } from "./admission.ts";
 import { cacheEntryAdmission } from "./cache/admission.ts";
 import { CacheEntry } from "./cache/kind.ts";
@@ -28,6 +28,11 @@ export async function addWorkflowControllers(manager: Manager, options: Workflow
   (await import("./controller.ts")).addWorkflowControllers(manager, options);
 }
 
+function scheduleOf({ metadata }: KubeObject) {
+  const owner = metadata.ownerReferences?.find(({ kind }) => kind === ScheduledWorkflow.kind);
+  return owner === undefined ? undefined : { kind: owner.kind, name: owner.name };
+}
+
 /** Another kind is a caller's bug. */
 function workflow(object: KubeObject): Workflow {
   if (isWorkflow(object)) return object;
@@ -52,6 +57,7 @@ export const dialect: Dialect = {
   admission: [workflowAdmission, templateAdmission, scheduleAdmission, limitAdmission, cacheEntryAdmission],
   runs: {
     kinds: [{ group: Workflow.group, kind: Workflow.kind }],
+    source: (object) => scheduleOf(object) ?? sourceAt(object, WorkflowTemplate.kind, "spec", "templateRef", "name"),
     view: (object, children) => viewWorkflow(workflow(object), kubeObjects(children)),
     describe: (object, { now, children }) => describeWorkflow(workflow(object), now, children),
     accepts: {

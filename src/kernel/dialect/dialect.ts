@@ -223,11 +223,23 @@ export interface Described extends GroupKind {
   describe(object: KubeObject, options: DescribeOptions): Promise<string>;
 }
 
+/** What arguments of a run may set, for forms. */
+export interface StartParameter {
+  readonly name: string;
+  readonly description?: string;
+  readonly type?: "string" | "number" | "boolean";
+  readonly default?: string;
+  readonly options?: readonly string[];
+  readonly isRequired: boolean;
+}
+
 /** A kind whose objects can be run: `slipway run wft/NAME`. */
 export interface Startable extends GroupKind {
   readonly aliases?: readonly string[];
   /** The document of a new run of a stored object; the server completes its name. */
   run(object: KubeObject, now: Instant): JsonObject;
+  /** As far as the object declares them. */
+  parameters?(object: KubeObject): readonly StartParameter[];
 }
 
 /** Command line, server and web interface know dialects only by this interface. */

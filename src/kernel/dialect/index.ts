@@ -3,7 +3,14 @@ export { admitted, guardStatus, isSameSpec } from "./admitted.ts";
 export type { Agents, LocalAgent } from "./agents.ts";
 export type { CacheExplanation, CacheQuestion, CachedResult, InputChange } from "./cached-result.ts";
 export { layOut, pairsOf, tableOf, widthsOf } from "./columns.ts";
-export type { ControllerParts, DialectOptions, DialectPort, LogOpener, ServerCondition } from "./controller-parts.ts";
+export type {
+  ControllerParts,
+  DialectOptions,
+  DialectPort,
+  LogOpener,
+  ServerCondition,
+  Templates,
+} from "./controller-parts.ts";
 export type {
   Admission,
   AdmissionServer,
@@ -26,6 +33,7 @@ export type {
   Runs,
   SourceDocument,
   Startable,
+  StartParameter,
 } from "./dialect.ts";
 export type { DialectFace, ProjectRunOptions, Projects, ServerOptions, ServerOptionSources } from "./face.ts";
 export { checkName, checkSchema, checkUnknown, codeOf, hintOf } from "./document-checks.ts";
@@ -40,3 +48,4 @@ export { actionsFor, answer, openActions, targetIn, targetIndex, targetKeys } fr
 export { type Shared, sharedOf } from "./shared.ts";
 export type { Simulation } from "./simulation.ts";
 export { readyRules, rolloutRules } from "./readiness-rules.ts";
+export { sourceAt } from "./source.ts";

@@ -14,7 +14,7 @@ export const convertCommand = command<{ readonly output: "yaml" | "json" }>({
   options: [{ flags: "-o, --output <format>", summary: "format", choices: ["yaml", "json"], initial: "yaml" }],
   completes: ["file"],
   async action({ rest, options, environment }) {
-    const { objectsOf, readDocuments } = await import("../documents.ts");
+    const { objectsOf, readDocuments } = await import("#app/runs/index.ts");
     const { writeYamlDocuments } = await import("#lib/yaml/index.ts");
     const { directory, out, err } = environment;
     const read = await readDocuments(rest, { directory });

@@ -19,7 +19,7 @@ export const diffCommand = command<DiffOptions>({
   ],
   completes: ["file", "run"],
   async action(invocation) {
-    const { objectsOf, readDocuments } = await import("../documents.ts");
+    const { objectsOf, readDocuments } = await import("#app/runs/index.ts");
     const { diffDocument } = await import("../diff.ts");
     const { withReferred } = await import("../referred-documents.ts");
     const { args, options, environment } = invocation;

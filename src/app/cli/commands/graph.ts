@@ -46,7 +46,7 @@ type Invoked = Parameters<typeof graphCommand.action>[0];
 
 /** Undefined if the documents are invalid; their problems have then been printed. */
 async function graphsOfFile(file: string, { environment }: Invoked) {
-  const { readDocuments, runsIn } = await import("../documents.ts");
+  const { readDocuments, runsIn } = await import("#app/runs/index.ts");
   const read = await readDocuments([file], { directory: environment.directory });
   if (printProblems(read.problems, environment.err)) return undefined;
   const graphs = runsIn(read).map(({ dialect, object }) => dialect.runs.graph(object));

@@ -24,11 +24,11 @@ export const lintCommand = command<LintOptions>({
   completes: ["file"],
   async action(invocation) {
     const { rest, options, environment } = invocation;
-    const { readDocuments } = await import("../documents.ts");
+    const { readDocuments } = await import("#app/runs/index.ts");
     const read = await readDocuments(rest, { directory: environment.directory, lint: true });
     const { documents } = read;
     // Rendering an invalid document reports nothing new.
-    const { previewProblems } = await import("../run-previews.ts");
+    const { previewProblems } = await import("#app/runs/index.ts");
     const rendered = hasErrors(read.problems) ? [] : await previewProblems(read, invocation);
     const problems = [...read.problems, ...rendered];
     if (options.output === "json") environment.out.write(`${JSON.stringify(problems, null, 2)}\n`);

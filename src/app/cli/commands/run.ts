@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { command, exitCode, type Invocation, printProblems, readParams, UsageError } from "#kernel/command/index.ts";
-import type { ReadDocuments } from "../documents.ts";
+import type { ReadDocuments } from "#app/runs/index.ts";
 import { dialects } from "#dialects/index.ts";
 import type { Projects } from "#kernel/dialect/index.ts";
 import type { RunOptions } from "../run-options.ts";
@@ -66,7 +66,7 @@ export const runCommand = command<RunOptions>({
     const project = projectOf(invocation);
     if (project !== undefined) return await runProject(project, invocation);
     refuseProjectOptions(invocation.options);
-    const { readDocuments } = await import("../documents.ts");
+    const { readDocuments } = await import("#app/runs/index.ts");
     const { hasRun, runDocuments, withImpliedRuns } = await import("../run-documents.ts");
     const { rest, options, environment } = invocation;
     const { directory, err } = environment;
@@ -172,7 +172,7 @@ async function dryRun(read: ReadDocuments, invocation: Invocation<RunOptions>): 
   const output = documentOutput(invocation.options);
   const { trialsOf } = await import("../simulation.ts");
   const { dryRunText } = await import("../dry-run.ts");
-  const { previewsText, runPreviews } = await import("../run-previews.ts");
+  const { previewsText, runPreviews } = await import("#app/runs/index.ts");
   const previews = await runPreviews(read, invocation);
   if (previews !== undefined) {
     environment.out.write(await previewsText(previews, output));

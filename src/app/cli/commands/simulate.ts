@@ -35,7 +35,7 @@ export const simulateCommand = command<SimulateOptions>({
   ],
   completes: ["file"],
   async action({ rest, options, environment, clock }) {
-    const { readDocuments } = await import("../documents.ts");
+    const { readDocuments } = await import("#app/runs/index.ts");
     const { simulateRun, trialsOf } = await import("../simulation.ts");
     const { simulationText } = await import("../output/simulation-text.ts");
     const { directory, out, err } = environment;

@@ -1,5 +1,5 @@
 import type { PageCaller } from "#kernel/apiserver/index.ts";
-import type { Dialect } from "#kernel/dialect/index.ts";
+import type { Dialect, Templates } from "#kernel/dialect/index.ts";
 import { isForbidden, isNotFound, type Stored } from "#kernel/model/index.ts";
 import type { Clock, JsonObject, Logger } from "#lib/base/index.ts";
 import type { RunIndex, IndexedRun } from "./run-index.ts";
@@ -12,6 +12,8 @@ export interface UiContext {
   readonly version: string;
   /** What `/slipway/status` answers, for those who may get it. */
   readonly about?: (() => JsonObject) | undefined;
+  /** Renders documents that are checked. */
+  readonly templates?: Templates | undefined;
   /** Made with the first request for runs. */
   readonly index: () => Promise<RunIndex>;
 }

@@ -1,12 +1,13 @@
 import type { PageCall, PageCaller, Pages } from "#kernel/apiserver/index.ts";
-import type { Dialect } from "#kernel/dialect/index.ts";
+import type { Dialect, Templates } from "#kernel/dialect/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { ApiError, unknownResource } from "#kernel/model/index.ts";
 import type { Clock, JsonObject, Logger, Random } from "#lib/base/index.ts";
+import { lint, listStartables } from "./lint.ts";
 import { listAgents, readableBy, type UiContext } from "./context.ts";
 import { approvalsOf, fleetOf, sourcesOf } from "./lists.ts";
 import { LogIndex, logPage, searchLog } from "./logs.ts";
-import { protect, sendJson } from "./reply.ts";
+import { protect, readJson, sendJson } from "./reply.ts";
 import { detailOf, findRun, surroundingsOf } from "./run-detail.ts";
 import { RunIndex } from "./run-index.ts";
 import { pageOf, readFilter } from "./run-query.ts";
@@ -24,6 +25,7 @@ export interface UiOptions {
   readonly log: Logger;
   readonly random: Random;
   readonly version: string;
+  readonly templates?: Templates;
   /** As of `/slipway/status`. */
   readonly about?: () => JsonObject;
 }
@@ -81,6 +83,10 @@ const answers: Readonly<Record<string, Answer>> = {
   },
   "GET system": async ({ context, call, caller }) => sendJson(call.response, await systemState(context, caller)),
   "GET logs": stepLog,
+  "GET startables": async ({ context, call, caller }) =>
+    sendJson(call.response, { items: await listStartables(context, caller), now: context.clock.now() }),
+  "POST lint": async ({ context, call, caller }) =>
+    sendJson(call.response, await lint(context, caller, await readJson(call.request), call.signal())),
   "POST stream": ({ streams, call, caller }, [token]) =>
     token === undefined ? streams.open(call, caller) : streams.change(call, caller, token),
 };

@@ -1,11 +1,17 @@
-import type { CheckedDocument, Dialect, RunPreviews } from "#kernel/dialect/index.ts";
+import type { CheckedDocument, Dialect, PreviewParts, RunPreviews } from "#kernel/dialect/index.ts";
 import type { Problem } from "#lib/base/index.ts";
-import { type Invocation, UsageError } from "#kernel/command/index.ts";
+import { type Host, UsageError } from "#kernel/command/index.ts";
 import { type ReadDocuments, runsIn } from "./documents.ts";
 
 // Previews of runs that agents elsewhere execute: dialects render them from the documents alone, without a server.
 
-type Place = Pick<Invocation<unknown>, "host" | "signal">;
+interface Place {
+  /** Opens templates for one use. */
+  readonly host?: Pick<Host, "openTemplates">;
+  /** Open ones, which stay open. */
+  readonly templates?: PreviewParts["templates"];
+  readonly signal: AbortSignal;
+}
 
 /**
  * The previews of runs that the engine cannot simulate; undefined if there are none. Throws a UsageError for runs of
@@ -36,13 +42,16 @@ const languagesOf = (read: ReadDocuments): readonly Dialect[] => [
   ...new Set(runsIn(read).map(({ dialect }) => dialect)),
 ];
 
-async function previewsIn(read: ReadDocuments, dialect: Dialect, { host, signal }: Place): Promise<RunPreviews> {
-  const templates = await host.openTemplates();
+async function previewsIn(read: ReadDocuments, dialect: Dialect, place: Place): Promise<RunPreviews> {
+  const none: RunPreviews = { plans: [], problems: [] };
+  const { signal } = place;
+  const own = place.templates === undefined ? await place.host?.openTemplates() : undefined;
+  const templates = place.templates ?? own;
+  if (templates === undefined) return none;
   try {
-    const none: RunPreviews = { plans: [], problems: [] };
     return (await dialect.runs.preview?.(checkedOf(read, dialect), { templates, signal })) ?? none;
   } finally {
-    await templates.close();
+    await own?.close();
   }
 }
 

@@ -1,7 +1,7 @@
 import { type Dialect, type DocumentReader, type SourceDocument, unknownKind } from "#kernel/dialect/index.ts";
 import { hasErrors, isJsonObject, type Problem, textAt } from "#lib/base/index.ts";
 import { asJson, type KubeObject, splitApiVersion } from "#kernel/model/index.ts";
-import type { SourcePlace } from "#kernel/command/index.node.ts";
+import type { SourcePlace, SourceText } from "#kernel/command/index.node.ts";
 import { isRunOf } from "#app/runs/index.ts";
 
 /**
@@ -24,7 +24,9 @@ export interface ReadDocuments {
   readonly problems: readonly Problem[];
 }
 
-export interface ReadRequest extends SourcePlace {
+export interface ReadRequest extends SourcePlace, TextRequest {}
+
+export interface TextRequest {
   readonly arguments?: Readonly<Record<string, string>>;
   /** Also report what is allowed but unwise. */
   readonly lint?: boolean;
@@ -35,16 +37,21 @@ export interface ReadRequest extends SourcePlace {
  * words that name no documents, see `readSources`.
  */
 export async function readDocuments(paths: readonly string[], request: ReadRequest): Promise<ReadDocuments> {
+  const { readSources } = await import("#kernel/command/index.node.ts");
+  return await readTexts(await readSources(paths, request), request);
+}
+
+/** As `readDocuments`, for texts that were read already. */
+export async function readTexts(sources: readonly SourceText[], request: TextRequest): Promise<ReadDocuments> {
   const [{ loadDialects }, { sharedOf }] = await Promise.all([
     import("#dialects/index.ts"),
     import("#kernel/dialect/index.ts"),
   ]);
   const { readYaml } = await import("#lib/yaml/index.ts");
-  const { readSources } = await import("#kernel/command/index.node.ts");
   const dialects = await loadDialects();
   const { documents: shared } = sharedOf(dialects);
   const pieces: (Piece | Problem)[] = [];
-  for (const source of await readSources(paths, request)) {
+  for (const source of sources) {
     if ("problem" in source) {
       pieces.push(source.problem);
       continue;
@@ -85,7 +92,7 @@ function wholeFile(dialects: readonly Dialect[], text: string, file: string): Pi
 }
 
 /** Reads documents that refer to others after those, and keeps the order of documents and problems. */
-function readPieces(pieces: readonly (Piece | Problem)[], request: ReadRequest): ReadDocuments {
+function readPieces(pieces: readonly (Piece | Problem)[], request: TextRequest): ReadDocuments {
   // References are read against valid objects only: an invalid template reports its own problems.
   const isReferring = ({ reader, source }: Piece): boolean => (reader?.references(source) ?? []).length > 0;
   const known = new Map(
@@ -142,7 +149,7 @@ interface ReadOne {
 
 function readOne(
   { file, source, dialect, reader }: Piece,
-  request: ReadRequest,
+  request: TextRequest,
   beside: readonly KubeObject[],
 ): ReadOne {
   if (reader === undefined) return readPlain(file, source);
