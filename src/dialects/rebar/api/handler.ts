@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { messageOf, toError } from "#lib/base/index.ts";
+import { codeOf, messageOf, toError } from "#lib/base/index.ts";
 import { DoorRefusal } from "#kernel/doors/index.ts";
 import { type ModelError, refusal, Refused } from "../failure.ts";
 import type { Answer, Answered, Call, Route } from "./call.ts";
@@ -99,9 +99,15 @@ function sendFailure({ log }: ApiParts, exchange: Exchange, thrown: unknown): vo
     log.error("a request has failed", { method, path, error: messageOf(thrown), stack: toError(thrown).stack });
   // A begun answer would look complete.
   if (response.headersSent) return void response.destroy();
-  const body = thrown instanceof Refused ? thrown.body : refusal(500, method, "", "", "the server has failed");
+  const body = thrown instanceof Refused ? thrown.body : failureOf(method, thrown);
   send(exchange, {
     code: body.Code,
     body: { ...body, Type: body.Type === "" ? method : body.Type } satisfies ModelError,
   });
 }
+
+/** Internal errors are not shown, but whoever sees this one can do something. */
+const failureOf = (method: string, thrown: unknown): ModelError =>
+  ["ENOSPC", "EDQUOT"].includes(codeOf(thrown) ?? "")
+    ? refusal(507, method, "", "", "the disk of the server is full")
+    : refusal(500, method, "", "", "the server has failed");

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { type JsonValue, listAt, textAt } from "#lib/base/index.ts";
+import { ByteLogs } from "#kernel/streams/index.ts";
 import { addWorkflow } from "../store/testing/store-fixture.ts";
 import { ApiFixture, basic, firstUser, type Reply } from "./testing/api-fixture.ts";
 
@@ -189,4 +190,18 @@ test("an elevated task's job has a token with more claims, until the job ends", 
     ),
   ).toEqual([404, 200, 200]);
   expect((await api.ask("GET", "/profiles/global", { auth: elevated })).code).toBe(403);
+});
+
+test("an agent learns that the disk of the server is full when its log is not stored", async () => {
+  const { uuid, auth } = await api.machine({ Name: "full.example", Workflow: "ww" });
+  const { json } = await api.ask("POST", "/jobs", { body: { Machine: uuid }, auth });
+  const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+  const append = vi.spyOn(ByteLogs.prototype, "append").mockRejectedValue(full);
+  onTestFinished(() => append.mockRestore());
+  const headers = { "content-type": "application/octet-stream" };
+  const path = `/jobs/${textAt(json, "Uuid")}/log`;
+  expect((await api.ask("PUT", path, { bytes: Buffer.from("x"), headers, auth })).json).toMatchObject({
+    Code: 507,
+    Messages: ["the disk of the server is full"],
+  });
 });
