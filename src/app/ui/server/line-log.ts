@@ -17,8 +17,8 @@ const linesPerMark = 256;
 const longestLine = 64 * 1024;
 
 /**
- * One log by numbers of lines, over an API that knows only times: a mark every 256 lines says at which time to begin. The log
- * itself is never kept.
+ * One log by numbers of lines, over an API that knows only times: a mark every 256 lines says at which time to begin.
+ * The log itself is never kept.
  */
 export class LineLog {
   readonly #log: StepLog;

@@ -18,8 +18,8 @@ interface Open {
 }
 
 /**
- * Answers the page's contract from runs in memory: what the page does with runs that a real server takes minutes for, or never has. Has
- * no sessions.
+ * Answers the page's contract from runs in memory: what the page does with runs that a real server takes minutes for,
+ * or never has. Has no sessions.
  */
 export class FixtureServer {
   readonly #server: Server;

@@ -1,7 +1,7 @@
 import type { RunPhase } from "#engine/index.ts";
 import type { RunSummary } from "#app/ui/wire.ts";
 
-/** What the filter line means: tokens such as `phase:failed dialect:wharf ns:prod label:team=a`, and any other text. */
+/** What the filter line means: tokens such as `phase:failed ns:prod label:team=a`, and any other text. */
 export interface RunFilter {
   readonly phase: readonly string[];
   readonly dialect: readonly string[];

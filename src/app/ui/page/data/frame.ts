@@ -11,7 +11,10 @@ function applyAll(): void {
   batch(() => changes.forEach((change) => change()));
 }
 
-/** Applies the change with all others of this frame, in order, as one update of the page. Hidden pages have no frames: there after 200 ms. */
+/**
+ * Applies the change with all others of this frame, in order, as one update of the page. Hidden pages have no frames:
+ * there after 200 ms.
+ */
 export function inFrame(change: () => void): void {
   waiting.push(change);
   if (isAsked) return;

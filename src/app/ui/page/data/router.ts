@@ -2,7 +2,7 @@ import { computed, signal } from "@preact/signals";
 import { base } from "./api.ts";
 
 export interface Place {
-  /** Below /slipway, without a slash at the end: `/runs/wharf/default/build`. */
+  /** Below /slipway, without a slash at the end: `/runs/DIALECT/NAMESPACE/NAME`. */
   readonly path: string;
   readonly query: URLSearchParams;
   /** With the sign, or empty. */

@@ -18,8 +18,8 @@ const mostRows = 20_000;
 const keyText = (run: RunSummary): string => textOfKey(keyOf(run));
 
 /**
- * The runs that a filter leaves, the newest first, live. Runs that appear later are held back in `fresh` until `showFresh`, so that
- * no row moves under the reader; rows that are there change in place.
+ * The runs that a filter leaves, the newest first, live. Runs that appear later are held back in `fresh` until
+ * `showFresh`, so that no row moves under the reader; rows that are there change in place.
  */
 export class RunList {
   readonly #filter: RunFilter;

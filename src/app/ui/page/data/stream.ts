@@ -27,8 +27,9 @@ interface Entry {
 }
 
 /**
- * The one connection for everything that changes. Each subscription is resumed from the last version that its lines carried. `GONE` is
- * the subscriber's to handle: it lists again and calls `resume` of its handle. Without subscriptions there is no connection.
+ * The one connection for everything that changes. Each subscription is resumed from the last version that its lines
+ * carried. `GONE` is the subscriber's to handle: it lists again and calls `resume` of its handle. Without subscriptions
+ * there is no connection.
  */
 export class Stream {
   readonly #options: StreamOptions;
@@ -171,7 +172,9 @@ export interface StreamHandle {
   readonly close: () => void;
 }
 
-/** JSON values, one a line, of bytes in pieces. Empty lines are signs of life. A line above 16 MiB is a broken stream. */
+/**
+ * JSON values, one a line, of bytes in pieces. Empty lines are signs of life. A line above 16 MiB is a broken stream.
+ */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<StreamLine> {
   const decoder = new TextDecoder();
   let rest = "";

@@ -1,7 +1,7 @@
 import { collect, type DrawnGraph, type GraphEdge, type GraphNode } from "./model.ts";
 
-// A layered drawing from left to right: a node's column is its rank. Within a column nodes are ordered by what they are connected to, and
-// pulled to the middle of their neighbours as far as their order lets them.
+// A layered drawing from left to right: a node's column is its rank. Within a column nodes are ordered by what they are
+// connected to, and pulled to the middle of their neighbours as far as their order lets them.
 
 export interface Point {
   readonly x: number;
@@ -45,8 +45,8 @@ function neighboursOf(edges: readonly GraphEdge[]): Neighbours {
 }
 
 /**
- * Places every node; none overlaps another. Nodes of `previous` that keep their rank keep their place, unless most of the graph is new.
- * O(sweeps * (V log V + E)).
+ * Places every node; none overlaps another. Nodes of `previous` that keep their rank keep their place, unless most of
+ * the graph is new. O(sweeps * (V log V + E)).
  */
 export function layOut(graph: DrawnGraph, previous: Layout = emptyLayout): Layout {
   const kept = graph.nodes.filter(({ id, rank }) => previous.places.get(id)?.x === rank * columnStep);

@@ -16,7 +16,10 @@ interface MinimapProps {
   readonly camera: Signal<Camera>;
 }
 
-/** The whole graph as marks, one path for each phase. A click goes there. For mice only: keys and the list reach everything. */
+/**
+ * The whole graph as marks, one path for each phase. A click goes there. For mice only: keys and the list reach
+ * everything.
+ */
 export function Minimap({ graph, layout, phases, size, camera }: MinimapProps) {
   const scale = Math.min(most.width / Math.max(1, layout.width), most.height / Math.max(1, layout.height));
   const paths = useMemo(() => {

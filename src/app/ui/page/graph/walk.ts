@@ -1,7 +1,10 @@
 import type { Layout } from "./layout.ts";
 import type { DrawnGraph } from "./model.ts";
 
-/** Where an arrow key leads: left and right along edges, up and down within the column. Undefined for other keys, and at the end. */
+/**
+ * Where an arrow key leads: left and right along edges, up and down within the column. Undefined for other keys, and at
+ * the end.
+ */
 export function neighbourOf(
   graph: DrawnGraph,
   layout: Layout,

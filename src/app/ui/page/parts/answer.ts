@@ -7,7 +7,10 @@ export type Answer<T> =
   | { readonly is: "ready"; readonly value: T }
   | { readonly is: "failed"; readonly thrown: unknown };
 
-/** One answer of the server, asked again with the returned function and whenever `key` changes. What was there stays until then. */
+/**
+ * One answer of the server, asked again with the returned function and whenever `key` changes. What was there stays
+ * until then.
+ */
 export function useAnswer<T>(
   ask: (signal: AbortSignal) => Promise<T>,
   key = "",

@@ -60,7 +60,7 @@ function FilterLine({ line, list }: { readonly line: string; readonly list: RunL
         type="search"
         aria-label="Filter runs"
         aria-describedby="filter-help"
-        placeholder="phase:failed dialect:wharf ns:prod label:team=a text"
+        placeholder="phase:failed ns:prod label:team=a text"
         spellcheck={false}
         autoComplete="off"
         onInput={onInput}

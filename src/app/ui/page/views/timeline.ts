@@ -56,7 +56,10 @@ export interface Scale {
 /** A folded gap is as wide as that part of the active time. */
 const foldShare = 0.02;
 
-/** Maps times to places. With `foldGaps`, times in which nothing runs shrink if they are longer than a tenth of the active time. */
+/**
+ * Maps times to places. With `foldGaps`, times in which nothing runs shrink if they are longer than a tenth of the
+ * active time.
+ */
 export function scaleOf(rows: readonly TimelineRow[], begun: Instant, end: Instant, foldGaps: boolean): Scale {
   const active = mergedSpans(rows, begun, end);
   const activeMs = Math.max(

@@ -1,4 +1,7 @@
-/** Index of one of sixteen colours of the theme: black, red, green, yellow, blue, magenta, cyan, white, and their bright forms. */
+/**
+ * Index of one of sixteen colours of the theme: black, red, green, yellow, blue, magenta, cyan, white, and their bright
+ * forms.
+ */
 export type Colour = number;
 
 export interface Style {
@@ -27,15 +30,16 @@ export const plain: Style = {};
 /** Parameters of one sequence that are read; more of them are a bomb, not a style. */
 const mostParameters = 64;
 
-// Escape sequences with their ends, single controls but tab and carriage return, and marks that turn the direction of what follows.
-// Every alternative begins with another character and repeats one class, so that no text takes more than linear time.
+// Escape sequences with their ends, single controls but tab and carriage return, and marks that turn the direction of
+// what follows. Every alternative begins with another character and repeats one class, so that no text takes more than
+// linear time.
 const control =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal obeys.
   /\x1b\[[0-?]*[ -/]*[@-~]?|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|\x1b[ -/]*[0-~]?|\x9b[0-?]*[ -/]*[@-~]?|[\x90\x98\x9d\x9e\x9f][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|[\0-\x08\x0a-\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * One line as a terminal leaves it: pieces of one style each, without any control character but tabs. What a carriage return
- * overwrites is left out. `style` is how the line before ended.
+ * One line as a terminal leaves it: pieces of one style each, without any control character but tabs. What a carriage
+ * return overwrites is left out. `style` is how the line before ended.
  */
 export function parseLine(line: string, style: Style = plain): ParsedLine {
   const rows = line.split("\r");

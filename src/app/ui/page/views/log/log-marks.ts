@@ -33,7 +33,10 @@ export function markOf(text: string): Mark | undefined {
   }
 }
 
-/** The line of a group's title and the lines that belong to it. A group that another one, or the log's end, cuts off ends there. */
+/**
+ * The line of a group's title and the lines that belong to it. A group that another one, or the log's end, cuts off
+ * ends there.
+ */
 export interface Section {
   readonly line: number;
   readonly title: string;
@@ -41,7 +44,10 @@ export interface Section {
   readonly end: number;
 }
 
-/** Of marks in order, with the numbers of their lines. Groups do not nest: original viewers end a group where the next begins. */
+/**
+ * Of marks in order, with the numbers of their lines. Groups do not nest: original viewers end a group where the next
+ * begins.
+ */
 export function sectionsOf(
   marks: readonly { readonly line: number; readonly mark: Mark }[],
   total: number,

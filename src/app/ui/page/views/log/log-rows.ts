@@ -5,7 +5,8 @@ export interface Span {
 }
 
 /**
- * Which line stands in which row, when some lines are hidden. Spans are in order and apart; between two of them lines are missing.
+ * Which line stands in which row, when some lines are hidden. Spans are in order and apart; between two of them lines
+ * are missing.
  */
 export class LogRows {
   readonly #spans: readonly Span[];

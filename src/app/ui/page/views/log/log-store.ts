@@ -28,8 +28,8 @@ interface Chunk {
 }
 
 /**
- * The lines of one log, in chunks of a thousand, of which only those are kept that somebody looked at lately. `version` counts what has
- * come: who draws reads it, then asks for lines.
+ * The lines of one log, in chunks of a thousand, of which only those are kept that somebody looked at lately. `version`
+ * counts what has come: who draws reads it, then asks for lines.
  */
 export class LogStore {
   readonly #fetch: FetchLines;
@@ -78,7 +78,10 @@ export class LogStore {
     return this.#chunks.get(key)?.lines[number - key * chunkLines];
   }
 
-  /** Asks for the lines that are not here. The last wish counts: what was asked for and is not needed any more may come or not. */
+  /**
+   * Asks for the lines that are not here. The last wish counts: what was asked for and is not needed any more may come
+   * or not.
+   */
   want(span: Span): void {
     this.#wanted = span;
     this.#askForWanted();

@@ -4,7 +4,9 @@ import { useAnswer } from "../../parts/answer.ts";
 import { Failure, Loading } from "../../parts/states.tsx";
 import { documentOf, type FormField, fieldsOf } from "./form-fields.ts";
 
-/** A form of the kind's schema. What is filled in is the document, which can be changed by hand before it is started. */
+/**
+ * A form of the kind's schema. What is filled in is the document, which can be changed by hand before it is started.
+ */
 export function KindForm({ kind, text }: { readonly kind: ServedKind; readonly text: { value: string } }) {
   const [answer, again] = useAnswer((signal) => schemaOf(kind, signal));
   const values = useSignal<Readonly<Record<string, string>>>({});
