@@ -127,6 +127,15 @@ export default defineConfig({
       {
         test: {
           ...programs,
+          name: "browser",
+          include: ["test/browser/**/*.test.ts"],
+          globalSetup: ["test/browser/global-setup.ts"],
+          maxWorkers: 1,
+        },
+      },
+      {
+        test: {
+          ...programs,
           name: "cluster",
           include: ["test/conformance/kubernetes/cluster/**/*.test.ts"],
           exclude: isOwn ? [measured] : [measured, ownServers],

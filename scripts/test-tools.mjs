@@ -33,6 +33,9 @@ const packages = [
   { file: "/usr/include/google/protobuf/timestamp.proto", name: "libprotobuf-dev" },
   { file: "/usr/lib/python3/dist-packages/grpc/__init__.py", name: "python3-grpcio" },
   { file: "/usr/lib/python3/dist-packages/google/protobuf/__init__.py", name: "python3-protobuf" },
+  // The browser that opens the web UI, and a font for it.
+  { program: "chromium", name: "chromium" },
+  { file: "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", name: "fonts-dejavu-core" },
   // A client of Kubernetes in another language, for streams into Pods.
   { file: "/usr/lib/python3/dist-packages/kubernetes/__init__.py", name: "python3-kubernetes" },
 ];

@@ -9,7 +9,10 @@ if (!ensureAllTestTools() || build.status !== 0) process.exit(1);
 
 const run = (program, ...args) =>
   new Promise((resolve) => spawn(program, args, { stdio: "inherit" }).on("close", (code) => resolve(code === 0)));
-const programs = ["alone", "cluster", "containers", "crash", "e2e"].flatMap((project) => ["--project", project]);
+const programs = ["alone", "browser", "cluster", "containers", "crash", "e2e"].flatMap((project) => [
+  "--project",
+  project,
+]);
 // These take minutes, so that people see them pass; a log holds what fails.
 const reporter = process.stdout.isTTY ? "default" : "minimal";
 const printTimes = noteTimes();

@@ -67,7 +67,8 @@ export class FixtureServer {
   delete(name: string): void {
     const run = this.#runs.get(name);
     this.#runs.delete(name);
-    if (run !== undefined) this.#tell(() => detailOf(run).summary, "DELETED", name);
+    if (run !== undefined)
+      this.#tell((what) => (what === "runs" || what === "run" ? detailOf(run).summary : undefined), "DELETED", name);
   }
 
   #tell(objectOf: (what: Subscription["what"]) => unknown, type: StreamLine["type"], name: string): void {

@@ -12,17 +12,20 @@ export interface ViewSize {
 
 export const scaleLimits = { least: 0.02, most: 2 } as const;
 const margin = 24;
+/** Up to so many nodes, a part that can be read is better than the whole. */
+const mostLegible = 50;
+const legible = 0.8;
 
 const limited = (scale: number): number => Math.min(scaleLimits.most, Math.max(scaleLimits.least, scale));
 
-/** The whole layout, not larger than life; the height may be cut off if the text could not be read otherwise. */
+/** The whole layout, not larger than life; the beginning of a small one whose text could not be read otherwise. */
 export function fitted(layout: Layout, size: ViewSize): Camera {
   const whole = Math.min(
     1,
     (size.width - 2 * margin) / Math.max(1, layout.width),
     (size.height - 2 * margin) / Math.max(1, layout.height),
   );
-  const scale = limited(whole);
+  const scale = limited(layout.places.size > mostLegible ? whole : Math.max(whole, legible));
   return {
     scale,
     x: -Math.max(margin, (size.width - layout.width * scale) / 2) / scale,

@@ -24,17 +24,18 @@ const fits = (entry: PaletteEntry, text: string): boolean =>
 
 /** Asks the server for runs once the person stops typing. */
 function useFoundRuns(text: string): readonly PaletteEntry[] {
-  const found = useSignal<readonly PaletteEntry[]>([]);
+  const found = useSignal<{ readonly of: string; readonly entries: readonly PaletteEntry[] }>({ of: "", entries: [] });
   useEffect(() => {
     const abort = new AbortController();
     const cancel = clock.after(text === "" ? 0 : 150, () => {
       requestJson<RunPage>("GET", "/runs", { query: { text, limit: String(mostFound) }, signal: abort.signal }).then(
         ({ items }) => {
-          found.value = items.map((run) => ({
+          const entries = items.map((run) => ({
             label: `${run.ref.namespace ?? ""}/${run.name}`,
             hint: `${run.dialect}, ${run.phase}`,
             run: () => navigate(runPath(keyOf(run))),
           }));
+          found.value = { of: text, entries };
         },
         () => undefined,
       );
@@ -44,7 +45,9 @@ function useFoundRuns(text: string): readonly PaletteEntry[] {
       abort.abort();
     };
   }, [text]);
-  return found.value;
+  const { of, entries } = found.value;
+  // Until the answer comes, what is left of the one before.
+  return of === text ? entries : entries.filter((entry) => fits(entry, text));
 }
 
 /** Goes to any page or run, and does whatever the page can do. */

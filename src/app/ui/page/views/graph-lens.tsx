@@ -27,12 +27,6 @@ export function GraphLens({ model, selected, select }: LensProps) {
       layout.value = found;
     });
   }, [graph]);
-  const phases = phasesOf(model, graph);
-  useEffect(() => {
-    if (isFitted.current || size.width === 0 || layout.value.places.size === 0) return;
-    isFitted.current = true;
-    camera.value = fitted(layout.value, size);
-  }, [layout.value, size]);
   const boxOf = useMemo(
     () =>
       new Map(
@@ -40,6 +34,14 @@ export function GraphLens({ model, selected, select }: LensProps) {
       ),
     [graph],
   );
+  const phases = phasesOf(model, graph);
+  useEffect(() => {
+    if (isFitted.current || size.width === 0 || layout.value.places.size === 0) return;
+    isFitted.current = true;
+    const start = fitted(layout.value, size);
+    const place = layout.value.places.get(boxOf.get(selected ?? "") ?? "");
+    camera.value = place === undefined ? start : movedBy(start, place, size);
+  }, [layout.value, size]);
   const current = selected === undefined ? undefined : boxOf.get(selected);
   useEffect(() => {
     const place = current === undefined ? undefined : layout.value.places.get(current);

@@ -163,19 +163,21 @@ function Row({ row, scale, begun, top, isSelected, onSelect }: RowProps) {
       style={{ top: `${top}px` }}
       onClick={onSelect}
     >
-      {row.bars.map(({ from, to, tone }) => {
-        const [left, right] = [scale.at(from), scale.at(to)];
-        return (
-          <span
-            key={`${from} ${tone}`}
-            class={`time-bar tone-${tone} ${phaseClass(row.phase)}`}
-            style={{ left: percent(left), width: percent(Math.max(0, right - left)) }}
-          />
-        );
-      })}
+      <span class="timeline-bars">
+        {row.bars.map(({ from, to, tone }) => {
+          const [left, right] = [scale.at(from), scale.at(to)];
+          return (
+            <span
+              key={`${from} ${tone}`}
+              class={`time-bar tone-${tone} ${phaseClass(row.phase)}`}
+              style={{ left: percent(left), width: percent(Math.max(0, right - left)) }}
+            />
+          );
+        })}
+      </span>
       <span class="timeline-name">
         <PhaseShape phase={row.phase} />
-        {row.name}
+        <span class="cut">{row.name}</span>
       </span>
     </button>
   );

@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { matchPath } from "../data/path.ts";
+import { formatRelative, formatSpan } from "../data/time.ts";
+import { windowOf } from "../parts/virtual.tsx";
+import { treeRows } from "./step-tree.ts";
+import { scaleOf, ticksOf, timelineRows } from "./timeline.ts";
+
+test("steps stand below their group, whether it is a step or only a name", () => {
+  const steps = [
+    { id: "a", name: "a" },
+    { id: "s/x", name: "x", group: "stage" },
+    { id: "s/y", name: "y", group: "stage" },
+  ];
+  expect(treeRows(steps, new Set()).map(({ label, level, isOpen }) => [label, level, isOpen])).toEqual([
+    ["a", 1, undefined],
+    ["stage", 1, true],
+    ["x", 2, undefined],
+    ["y", 2, undefined],
+  ]);
+  expect(treeRows(steps, new Set(["group:stage"]))).toHaveLength(2);
+});
+
+const base = { dependencies: [], phase: "Succeeded" } as const;
+
+test("a step waits from the end of what it depends on", () => {
+  const steps = [
+    { ...base, id: "a", name: "a", startedAt: 0, finishedAt: 10 },
+    { ...base, id: "b", name: "b", dependencies: ["a"], startedAt: 15, phase: "Running" as const },
+    { ...base, id: "c", name: "c", dependencies: ["b"], phase: "Pending" as const },
+  ];
+  expect(timelineRows(steps, 0, 20).map(({ bars }) => bars.map(({ from, to, tone }) => [from, to, tone]))).toEqual([
+    [[0, 10, "ended"]],
+    [
+      [10, 15, "waiting"],
+      [15, 20, "running"],
+    ],
+    [],
+  ]);
+});
+
+test("idle time is folded if asked for, and time never goes back", () => {
+  const rows = timelineRows(
+    [
+      { ...base, id: "a", name: "a", startedAt: 0, finishedAt: 10 },
+      { ...base, id: "b", name: "b", startedAt: 990, finishedAt: 1000 },
+    ],
+    0,
+    1000,
+  );
+  expect(scaleOf(rows, 0, 1000, false).at(500)).toBe(0.5);
+  const folded = scaleOf(rows, 0, 1000, true);
+  expect(folded.folds).toMatchObject([{ left: 980 }]);
+  expect(folded.at(10)).toBeGreaterThan(0.4);
+  const places = [0, 10, 500, 990, 1000].map(folded.at);
+  expect(places).toEqual(places.toSorted((a, b) => a - b));
+});
+
+test("marks of the axis are round and few", () => {
+  expect(ticksOf(120_000, 8)).toEqual([0, 15_000, 30_000, 45_000, 60_000, 75_000, 90_000, 105_000, 120_000]);
+  expect(ticksOf(0, 8)).toEqual([0]);
+});
+
+test("durations have two units, relative times one", () => {
+  expect([400, 12_000, 185_000, 8_040_000, 450_000_000].map(formatSpan)).toEqual([
+    "0.4s",
+    "12s",
+    "3m 05s",
+    "2h 14m",
+    "5d 05h",
+  ]);
+  expect(formatRelative(0, 61_000)).toBe("1m ago");
+  expect(formatRelative(7_200_000, 0)).toBe("in 2h");
+});
+
+test("paths match patterns, decoded", () => {
+  expect(matchPath("/runs/:dialect/:name", "/runs/wharf/a%2Fb")).toEqual({ dialect: "wharf", name: "a/b" });
+  expect(matchPath("/fleet/*", "/fleet/a/b")).toEqual({ rest: "a/b" });
+  expect(matchPath("/fleet/*", "/fleet")).toEqual({ rest: "" });
+  expect(matchPath("/runs", "/runs/x")).toBeUndefined();
+});
+
+test("of a long list the rows in sight are drawn, and some around them", () => {
+  expect(windowOf(3600, 360, 36, 10_000)).toEqual({ first: 88, end: 122 });
+  expect(windowOf(0, 360, 36, 3)).toEqual({ first: 0, end: 3 });
+});
