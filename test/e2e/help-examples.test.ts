@@ -286,8 +286,8 @@ test.each(examplesOf("apply", "wait", "delete"))("%s", async (example) => {
 
 test("no command was left out", () => {
   // Words with verbs behind them have the examples of those.
-  const families = ["wharf vars", "wharf provisioner", "wharf api", "wharf aggregator", "wharf watchdog"];
-  // Those of the agent, of Tinkerbell, of results of builds, of applications and of what is at work for a cluster are tried beside their own tests.
+  const families = ["wharf vars", "wharf provisioner", "wharf api", "wharf aggregator", "wharf watchdog", "rebar"];
+  // Those of the agent, of Tinkerbell, of Rebar, of results of builds, of applications and of what is at work for a cluster are tried beside their own tests.
   const tried = [
     ...steering,
     ...deciding,
@@ -318,6 +318,7 @@ test("no command was left out", () => {
     "rollback",
     "debug",
     "dry-run",
+    ...["agent", "server", "drpcli", "jq", "bundle", "unbundle"].map((verb) => `rebar ${verb}`),
     ...families,
     ...["list", "create", "delete", "serve"].map((verb) => `wharf provisioner ${verb}`),
     ...["api", "aggregator", "watchdog"].map((part) => `wharf ${part} serve`),

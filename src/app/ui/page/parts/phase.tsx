@@ -34,8 +34,6 @@ const shapes: Readonly<Record<StepPhase, preact.JSX.Element>> = {
   Skipped: <path d="M3 8h10" class="line thick" />,
 };
 
-export const isPhase = (text: string): text is StepPhase => Object.hasOwn(shapes, text);
-
 export const phaseClass = (phase: StepPhase): string => `phase-${phase.toLowerCase()}`;
 
 /** The shape alone, where the word stands beside it. */
