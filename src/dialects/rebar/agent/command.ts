@@ -53,7 +53,8 @@ export const agentCommand: CommandSpec = command<AgentFlags>({
     const { variable, directory } = environment;
     const inFolder = (file: string) => path.resolve(directory, file);
     const machine = options.machine ?? variable("RS_UUID");
-    if (machine === undefined || machine === "") throw new UsageError("--machine is required", "or set RS_UUID to the machine's UUID");
+    if (machine === undefined || machine === "")
+      throw new UsageError("--machine is required", "or set RS_UUID to the machine's UUID");
     const { endpoint, ca, fingerprint, tokenFile, stateDir } = options;
     const token = tokenFile === undefined ? undefined : (await readFile(inFolder(tokenFile), "utf8")).trim();
     const flags = defined({ endpoint, token, ca: ca === undefined ? undefined : inFolder(ca), fingerprint });
