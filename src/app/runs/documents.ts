@@ -2,7 +2,7 @@ import { type Dialect, type DocumentReader, type SourceDocument, unknownKind } f
 import { hasErrors, isJsonObject, type Problem, textAt } from "#lib/base/index.ts";
 import { asJson, type KubeObject, splitApiVersion } from "#kernel/model/index.ts";
 import type { SourcePlace, SourceText } from "#kernel/command/index.node.ts";
-import { isRunOf } from "#app/runs/index.ts";
+import { isRunOf } from "./run.ts";
 
 /**
  * One document of the command line. `dialect` is absent for plain Kubernetes objects and for kinds that all dialects
