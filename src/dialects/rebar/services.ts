@@ -55,7 +55,11 @@ function addStore(manager: Manager, parts: ServerParts, opened: ReturnType<typeo
   manager.add({
     name: "rebar-store",
     async run({ stop }) {
-      const server = await onceAllowed(parts, stop);
+      const server = await onceAllowed(parts, stop).catch((thrown: unknown) => {
+        if (stop.aborted) return undefined;
+        throw thrown;
+      });
+      if (server === undefined) return opened.reject(new Error("stopped before machines were served"));
       opened.resolve(server);
       await aborted(stop);
       await server.close();
