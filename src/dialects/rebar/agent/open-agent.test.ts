@@ -157,6 +157,15 @@ test("15.24 a server that stops while a script runs and comes back gets the job'
   expect([...server.logs.values()].join("")).toContain("done\n");
 });
 
+test("15.24 answers that are lost with the server's connection cost no job: each request's effect is found again", async () => {
+  const { server, endpoint, directory } = await started({}, { t: [script("run", "echo ran")] });
+  server.losses.push("POST jobs", "PATCH jobs", "PATCH jobs");
+  const agent = startAgent(server, endpoint, directory);
+  await agent.ended;
+  expect(server.jobs.map(({ State }) => State)).toEqual(["finished"]);
+  expect(agent.output().match(/^ran$/gm)).toHaveLength(1);
+});
+
 test("15.27 1 MiB of output arrives complete and in order, in requests of at most 64 KiB", async () => {
   const { log, agent } = await ranOnce("seq 1 160000; echo last >&2");
   const numbers = log.split("\n").filter((line) => /^\d+$/.test(line));

@@ -36,7 +36,7 @@ export async function runJob(job: GivenJob, parts: JobParts): Promise<JobEnding>
   if (job.Task.includes(":")) return endingOfServerJob(job);
   const { client, clock, echo, patiently, place, signal } = parts;
   const task = await patiently(() => fetchObject<Task>(client, ["tasks", job.Task], signal));
-  await patiently(() => patchJob(parts, job, [test("/State", job.State), replace("/State", "running")]));
+  await begin(job, parts);
   const send = async (bytes: Uint8Array): Promise<void> => {
     await patiently(() => client.call("PUT", ["jobs", job.Uuid, "log"], { bytes, signal }));
   };
@@ -54,6 +54,24 @@ export async function runJob(job: GivenJob, parts: JobParts): Promise<JobEnding>
     await log.close();
     await place.remove(directory).catch(() => undefined);
   }
+}
+
+async function begin(job: GivenJob, parts: JobParts): Promise<void> {
+  const { client, patiently, signal } = parts;
+  let isRepeated = false;
+  await patiently(async () => {
+    try {
+      await patchJob(parts, job, [test("/State", job.State), replace("/State", "running")]);
+    } catch (thrown) {
+      // The answer of an earlier try may have been lost.
+      if (!isRepeated || !isRefused(thrown, 409)) {
+        isRepeated = true;
+        throw thrown;
+      }
+      const { State } = await fetchObject(client, ["jobs", job.Uuid], signal);
+      if (State !== "running") throw thrown;
+    }
+  });
 }
 
 /** Entries with a colon have been executed by the server. */
@@ -163,7 +181,7 @@ function commandOf(file: string, { Content, Meta }: JobAction): readonly [string
 }
 
 async function environmentOf(job: GivenJob, directory: string, parts: JobParts) {
-  const { client, context, place, signal } = parts;
+  const { client, context, patiently, place, signal } = parts;
   const parent = posix.dirname(place.runnerDirectory);
   return {
     HOME: place.runnerDirectory,
@@ -174,7 +192,7 @@ async function environmentOf(job: GivenJob, directory: string, parts: JobParts) 
     RS_TASK_DIR: directory,
     RS_UUID: job.Machine,
     RS_ENDPOINT: client.endpoint,
-    RS_TOKEN: job.Token !== undefined && job.Token !== "" ? job.Token : await client.token(signal),
+    RS_TOKEN: job.Token !== undefined && job.Token !== "" ? job.Token : await patiently(() => client.token(signal)),
     RS_CONTEXT: context,
   };
 }

@@ -26,6 +26,8 @@ export class FakeServer {
   readonly actions = new Map<string, readonly JsonObject[]>();
   /** Refuses a request once: `what` by prefix. */
   readonly refusals: { readonly what: string; readonly code: number; readonly messages: readonly string[] }[] = [];
+  /** Requests, by prefix, whose answer is lost once. */
+  readonly losses: string[] = [];
   readonly #sockets = new Set<TextSocket>();
   readonly #server = createServer({ cert: testCertificate, key: testKey });
 
@@ -102,6 +104,12 @@ export class FakeServer {
     const [refused] = refusal < 0 ? [] : this.refusals.splice(refusal, 1);
     const [code, answer] =
       refused === undefined ? this.#result(what, path, body) : refusedBy(refused.code, path, refused.messages);
+    const lost = this.losses.findIndex((each) => what.startsWith(each));
+    if (lost >= 0) {
+      this.losses.splice(lost, 1);
+      request.socket.destroy();
+      return;
+    }
     const counted = Array.isArray(answer) ? { "x-drp-list-filter-count": `${answer.length}` } : {};
     response.writeHead(code, { "content-type": "application/json", ...counted });
     response.end(code === 204 || request.method === "HEAD" ? undefined : JSON.stringify(answer));
