@@ -64,7 +64,13 @@ export function Drawing({ graph, layout, phases, size, camera, selected, onChoos
   };
   return (
     <>
-      <svg width={size.width} height={size.height} onWheel={onWheel} {...drag}>
+      <svg
+        {...drag}
+        class={withText ? drag.class : `${drag.class} far`}
+        width={size.width}
+        height={size.height}
+        onWheel={onWheel}
+      >
         <g transform={`scale(${scale}) translate(${-x} ${-y})`}>{content}</g>
       </svg>
       {graph.nodes.length >= minimapFrom && (

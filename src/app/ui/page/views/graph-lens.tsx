@@ -40,7 +40,9 @@ export function GraphLens({ model, selected, select }: LensProps) {
     isFitted.current = true;
     const start = fitted(layout.value, size);
     const place = layout.value.places.get(boxOf.get(selected ?? "") ?? "");
-    camera.value = place === undefined ? start : movedBy(start, place, size);
+    // Of a graph too large to read, the part around the selection.
+    camera.value =
+      place === undefined ? start : movedBy(start.scale < 0.4 ? { ...start, scale: 0.8 } : start, place, size);
   }, [layout.value, size]);
   const current = selected === undefined ? undefined : boxOf.get(selected);
   useEffect(() => {
