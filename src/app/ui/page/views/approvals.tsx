@@ -17,7 +17,7 @@ export function View() {
       {waiting.length === 0 ? (
         <Empty
           title="Nothing waits for you"
-          commands={["slipway run examples/workflow/approval.yaml", "slipway approve RUN STEP", "slipway suspend RUN"]}
+          commands={["slipway run FILE --detach", "slipway approve RUN STEP", "slipway suspend RUN"]}
         >
           <p>A step that needs a person's approval appears here as soon as the run reaches it. For example:</p>
         </Empty>

@@ -44,10 +44,7 @@ export function View() {
           text={text.value}
           query={onlyWarnings.value ? { fieldSelector: "type=Warning" } : {}}
           empty={
-            <Empty
-              title="No events"
-              commands={["slipway run examples/workflow/hello.yaml", "kubectl get events -A", "slipway describe RUN"]}
-            >
+            <Empty title="No events" commands={["slipway run FILE", "kubectl get events -A", "slipway describe RUN"]}>
               <p>The server keeps events for an hour. Any run leaves some.</p>
             </Empty>
           }

@@ -72,7 +72,9 @@ function Yaml({ kind, namespace, name }: ObjectName) {
           </button>
         </p>
       )}
-      <pre class="text">{isRevealed.value ? answer.value : masked(answer.value)}</pre>
+      <pre class="text" tabIndex={0} role="region" aria-label={`YAML of ${name}`}>
+        {isRevealed.value ? answer.value : masked(answer.value)}
+      </pre>
     </>
   );
 }
