@@ -45,7 +45,7 @@ function Waiting({ item: { run, step, message, since } }: { readonly item: Waiti
       <p class="muted">
         {run.dialect}
         {run.ref.namespace === undefined ? "" : `, namespace ${run.ref.namespace}`}, {run.done} of {run.total} steps
-        done, waiting since <Time at={since} />
+        done, asked <Time at={since} />
       </p>
       {message !== "" && <p class="reason">{message}</p>}
       <Actions target={run.ref} step={step} actions={["approve", "reject"]} />
