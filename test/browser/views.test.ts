@@ -122,7 +122,7 @@ test("a document is checked as it is written, tried and started", async () => {
     .getByText("greet")
     .waitFor();
   await page.getByRole("button", { name: "Dry run" }).click();
-  await page.getByText("The server accepts Workflow pasted").waitFor();
+  await page.getByText("The server accepts Workflow pasted").first().waitFor();
   await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.getByRole("heading", { level: 1, name: "pasted" }).waitFor();
 });
