@@ -1,2 +1,2 @@
 export { FixtureServer } from "./fixture-server.ts";
-export { detailOf, type SampleRun, sampleRuns, type SampleStep } from "./sample-runs.ts";
+export { type SampleRun, sampleRuns, type SampleStep } from "./sample-runs.ts";
