@@ -130,6 +130,15 @@ test("15.23 on start a job left running in the agent's context is failed, and --
   expect(server.jobs.map((job) => job["State"])).toEqual(["failed", "finished"]);
 });
 
+test("15.23 --mark-runnable continues at once where the machine was runnable until the left job failed", async () => {
+  const { server, endpoint, directory } = await started({}, { t: [script("run", "echo ran")] });
+  const left = { Uuid: "left", Machine: server.machine, Task: "t", State: "running", Context: "", Meta: {} };
+  server.objects.set("jobs/left", left);
+  server.change(`machines/${server.machine}`, { CurrentTask: 0, CurrentJob: "left" });
+  await startAgent(server, endpoint, directory, { marksRunnable: true }).ended;
+  expect(server.jobs.map((job) => job["State"])).toEqual(["failed", "finished"]);
+});
+
 test("7.2 a job left by the agent of another context is not touched", async () => {
   const { server, endpoint, directory } = await started({}, {});
   server.objects.set("jobs/other", { Uuid: "other", State: "running", Context: "x", Meta: {} });

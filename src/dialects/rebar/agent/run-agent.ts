@@ -153,7 +153,7 @@ class MachineAgent {
     this.#events = undefined;
     this.#stopped.throwIfAborted();
     const machine = await this.#machine();
-    await this.#failLeftJob(machine, context);
+    const hasFailedJob = await this.#failLeftJob(machine, context);
     const events = await client.events(this.#stopped);
     events.listen(() => this.#onChange());
     void events.ended.then(() => this.#onChange());
@@ -162,26 +162,29 @@ class MachineAgent {
     let isEnded = false;
     void events.ended.then(() => (isEnded = true));
     this.#hasEnded = () => isEnded;
-    if (this.#marksRunnable && !machine.Runnable) await this.#patchMachine([replace("/Runnable", true)], signal);
+    // The machine stops with its job.
+    if (this.#marksRunnable && (hasFailedJob || !machine.Runnable))
+      await this.#patchMachine([replace("/Runnable", true)], signal);
     this.#marksRunnable = false;
     return { is: "initialized", machine: knownOf(machine) };
   }
 
   #hasEnded: () => boolean = () => false;
 
-  /** The script of such a job has ended with its agent. Jobs of other contexts have agents of their own. */
-  async #failLeftJob({ CurrentJob }: Machine, context: string): Promise<void> {
-    if (CurrentJob === "") return;
+  /** Whether it did. The script of such a job has ended with its agent. Jobs of other contexts have agents of their own. */
+  async #failLeftJob({ CurrentJob }: Machine, context: string): Promise<boolean> {
+    if (CurrentJob === "") return false;
     const { client } = this.#options;
     const { signal } = this.#closed;
     const job = await fetchObject<Job>(client, ["jobs", CurrentJob], signal).catch((thrown: unknown) => {
       if (isRefused(thrown, 404)) return undefined;
       throw thrown;
     });
-    if (job === undefined || job.Context !== context) return;
-    if (job.State !== "created" && job.State !== "running") return;
+    if (job === undefined || job.Context !== context) return false;
+    if (job.State !== "created" && job.State !== "running") return false;
     const body = [test("/State", job.State), replace("/State", "failed")];
     await client.call("PATCH", ["jobs", job.Uuid], { body, signal });
+    return true;
   }
 
   #onChange(): void {
