@@ -17,7 +17,7 @@ import { eventually } from "#test/support/within.ts";
 
 // 15.34 and 15.35: the server, one of its agents or both are killed at random moments of the work of a fleet, and started
 // again. Each machine comes to the end of its list, with one finished job for each task, and a script runs again only
-// where its agent was killed. SLIPWAY_CRASH_SEED repeats the moments.
+// where its agent was killed. SLIPWAY_CRASH_SEED repeats the moments, SLIPWAY_CRASH_KILLS says how many.
 
 const seed = Number(process.env["SLIPWAY_CRASH_SEED"] ?? randomInt(2 ** 31));
 const random = seededRandom(seed);
@@ -69,7 +69,6 @@ async function end({ process: child }: Agent): Promise<void> {
   await gone;
 }
 
-/** Objects in the server's own order. */
 async function list<T>(collection: "machines" | "jobs"): Promise<readonly T[]> {
   return (await client.get([collection], AbortSignal.timeout(60_000))) as unknown as readonly T[];
 }
