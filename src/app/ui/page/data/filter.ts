@@ -1,5 +1,4 @@
 import type { RunPhase } from "#engine/index.ts";
-import type { RunSummary } from "#app/ui/wire.ts";
 
 /** What the filter line means: tokens such as `phase:failed ns:prod label:team=a`, and any other text. */
 export interface RunFilter {
@@ -83,17 +82,4 @@ export function queryOf(filter: RunFilter): Record<string, string> {
     ...Object.fromEntries(lists.filter(([, values]) => values.length > 0).map(([name, values]) => [name, values.join(",")])),
     ...(filter.text === "" ? {} : { text: filter.text }),
   };
-}
-
-/** Whether a run is shown, as far as its summary says so; labels are the server's to judge. */
-export function matches(filter: RunFilter, run: RunSummary): boolean {
-  const isOne = (values: readonly string[], value: string | undefined): boolean =>
-    values.length === 0 || values.includes(value ?? "");
-  const text = filter.text.toLowerCase();
-  return (
-    isOne(filter.phase, run.phase) &&
-    isOne(filter.dialect, run.dialect) &&
-    isOne(filter.namespace, run.ref.namespace) &&
-    (text === "" || `${run.name} ${run.message ?? ""} ${run.source?.name ?? ""}`.toLowerCase().includes(text))
-  );
 }
