@@ -172,9 +172,10 @@ async function live(name: string, strikes: readonly (typeof kinds)[number][]): P
       const share = ((at + 0.1 + random() * 0.8) / strikes.length) * 0.9 * size * taskCount;
       await eventually(patienceMs, "the fleet works", () => effects().length - before >= share, state);
       await sleep(systemClock, random() * 200);
-      const victim = Math.floor(random() * size);
-      const agent = agents[victim];
-      if (agent === undefined) throw new Error(`there is no agent ${victim}`);
+      const done = tally(effects().map((line) => line.split(" ")[0] ?? ""));
+      const working = agents.filter(({ machine }) => (done.get(machine) ?? 0) < taskCount);
+      const agent = working[Math.floor(random() * working.length)] ?? agents[0];
+      if (agent === undefined) throw new Error("a fleet without agents");
       count(kind);
       const dying = [...(kind === "agent" ? [] : [server.kill()]), ...(kind === "server" ? [] : [end(agent)])];
       await Promise.all(dying);
@@ -185,7 +186,7 @@ async function live(name: string, strikes: readonly (typeof kinds)[number][]): P
       }
       if (kind === "server") continue;
       killed.set(agent.machine, (killed.get(agent.machine) ?? 0) + 1);
-      agents[victim] = startAgent(agent.machine);
+      agents.splice(agents.indexOf(agent), 1, startAgent(agent.machine));
     }
     await untilComplete(machines, state);
     const [found, jobs] = [await list<Machine>("machines"), await list<Job>("jobs")];
