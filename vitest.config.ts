@@ -130,7 +130,9 @@ export default defineConfig({
           name: "browser",
           include: ["test/browser/**/*.test.ts"],
           globalSetup: ["test/browser/global-setup.ts"],
+          // A page is as slow as what runs beside it.
           maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
       {

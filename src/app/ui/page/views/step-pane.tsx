@@ -1,10 +1,11 @@
 import type { ObjectRef, StepView } from "#engine/index.ts";
-import { eventsOf, type ObjectEvent, objectYaml } from "../data/objects.ts";
+import { objectYaml } from "../data/objects.ts";
 import { textOfRef } from "../data/refs.ts";
 import { place, setQuery } from "../data/router.ts";
 import type { RunHead, RunModel } from "../data/run.ts";
 import { Actions } from "../parts/actions.tsx";
 import { useAnswer } from "../parts/answer.ts";
+import { EventsOf } from "../parts/events-of.tsx";
 import { Phase } from "../parts/phase.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Tabs } from "../parts/tabs.tsx";
@@ -82,7 +83,7 @@ function Content({ tab, model, head, step }: ContentProps) {
     case "data":
       return <StepData model={model} step={step} />;
     case "events":
-      return <Events key={textOfRef(object)} object={object} />;
+      return <EventsOf key={textOfRef(object)} object={object} named={textOfRef(object)} />;
     case "yaml":
       return <Yaml key={textOfRef(object)} object={object} />;
   }
@@ -200,39 +201,6 @@ function StepData({ model, step }: { readonly model: RunModel; readonly step: St
         </>
       )}
     </>
-  );
-}
-
-function Events({ object }: { readonly object: ObjectRef }) {
-  const [answer, again] = useAnswer<readonly ObjectEvent[]>((signal) => eventsOf(object, signal));
-  if (answer.is === "loading") return <Loading what="events" />;
-  if (answer.is === "failed") return <Failure thrown={answer.thrown} onRetry={again} />;
-  if (answer.value.length === 0)
-    return <p class="muted">No events about {textOfRef(object)}. The server keeps them for an hour.</p>;
-  return (
-    <table class="table events">
-      <thead>
-        <tr>
-          <th scope="col">When</th>
-          <th scope="col">Reason</th>
-          <th scope="col">Message</th>
-        </tr>
-      </thead>
-      <tbody>
-        {answer.value.map((event, index) => (
-          <tr key={index}>
-            <td>
-              <Time at={Number.isNaN(event.at) ? undefined : event.at} />
-            </td>
-            <td>
-              {event.type === "Warning" && <span class="tag">Warning</span>} {event.reason}
-              {event.count > 1 && <span class="muted number"> ×{event.count}</span>}
-            </td>
-            <td class="wrap">{event.message}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }
 

@@ -1,12 +1,11 @@
 import { useSignal } from "@preact/signals";
 import { apiVersionOf, type ObjectName, pathOfObject, readYaml, resourcePath } from "../../data/kinds.ts";
-import { eventsOf } from "../../data/objects.ts";
 import { href, place, setQuery } from "../../data/router.ts";
 import { useAnswer } from "../../parts/answer.ts";
+import { EventsOf } from "../../parts/events-of.tsx";
 import { useOffer } from "../../parts/hooks.ts";
 import { Failure, Loading } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
-import { Time } from "../../parts/time.tsx";
 import { Editor } from "./editor.tsx";
 
 const tabs = [
@@ -43,7 +42,7 @@ export function ResourceDetail({ kind, namespace, name }: ObjectName) {
       />
       <div id="object-panel" role="tabpanel" aria-label={tab.label} tabIndex={0}>
         {tab.id === "yaml" && <Yaml kind={kind} namespace={namespace} name={name} />}
-        {tab.id === "events" && <Events kind={kind} namespace={namespace} name={name} />}
+        {tab.id === "events" && <EventsOf object={refOf({ kind, namespace, name })} named={name} />}
         {tab.id === "edit" && <Editor kind={kind} namespace={namespace} name={name} />}
       </div>
     </div>
@@ -79,6 +78,13 @@ function Yaml({ kind, namespace, name }: ObjectName) {
   );
 }
 
+const refOf = ({ kind, namespace, name }: ObjectName) => ({
+  apiVersion: apiVersionOf(kind),
+  kind: kind.kind,
+  name,
+  ...(namespace === undefined ? {} : { namespace }),
+});
+
 /** Values of `data` and `stringData`, of any number of lines, and what annotations may repeat of them. */
 export function masked(yaml: string): string {
   let isInside = false;
@@ -93,41 +99,4 @@ export function masked(yaml: string): string {
       return key === undefined ? [] : [`  ${key}: ••••`];
     })
     .join("\n");
-}
-
-function Events({ kind, namespace, name }: ObjectName) {
-  const ref = {
-    apiVersion: apiVersionOf(kind),
-    kind: kind.kind,
-    name,
-    ...(namespace === undefined ? {} : { namespace }),
-  };
-  const [answer, again] = useAnswer((signal) => eventsOf(ref, signal));
-  if (answer.is === "loading") return <Loading what="events" />;
-  if (answer.is === "failed") return <Failure thrown={answer.thrown} onRetry={again} />;
-  if (answer.value.length === 0) return <p class="muted">No events about {name}. The server keeps them for an hour.</p>;
-  return (
-    <table class="table events">
-      <thead>
-        <tr>
-          <th scope="col">When</th>
-          <th scope="col">Reason</th>
-          <th scope="col">Message</th>
-        </tr>
-      </thead>
-      <tbody>
-        {answer.value.map((event, index) => (
-          <tr key={index}>
-            <td>
-              <Time at={Number.isNaN(event.at) ? undefined : event.at} />
-            </td>
-            <td>
-              {event.type === "Warning" && <span class="tag">Warning</span>} {event.reason}
-            </td>
-            <td class="wrap">{event.message}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
 }
