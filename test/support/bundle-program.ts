@@ -24,7 +24,7 @@ async function build(source: string): Promise<string> {
     platform: "node",
     format: "esm",
     target: "node20",
-    external: ["@grpc/grpc-js", "lmdb", "tar-stream", "yaml"],
+    external: ["@grpc/grpc-js", "lmdb", "tar-stream", "ws", "yaml"],
     logLevel: "error",
   });
   // Whole at any moment: another test may be about to start the one of before.
