@@ -171,7 +171,7 @@ class MachineAgent {
 
   #hasEnded: () => boolean = () => false;
 
-  /** Whether it did. The script of such a job has ended with its agent. Jobs of other contexts have agents of their own. */
+  /** Whether it did. The script has ended with its agent. Jobs of other contexts have agents of their own. */
   async #failLeftJob({ CurrentJob }: Machine, context: string): Promise<boolean> {
     if (CurrentJob === "") return false;
     const { client } = this.#options;
