@@ -11,7 +11,7 @@ afterEach(() => removeDirectory(clone));
 
 /** As much of a clone as `scripts/slipway.mjs` looks at, with programs of a line each. */
 async function smallClone(): Promise<void> {
-  for (const part of ["scripts", "bin", "package.json", "go/built"])
+  for (const part of ["scripts", "bin", "package.json", "go/built", "src/app/ui/page/style"])
     await cp(join(root, part), join(clone, part), { recursive: true });
   await symlink(join(root, "node_modules"), join(clone, "node_modules"));
   const entries = {
@@ -20,6 +20,8 @@ async function smallClone(): Promise<void> {
     "src/kernel/apiserver/http/yaml-reader-program.ts": "",
     "src/kernel/template/thread-program.ts": "",
     "src/kernel/couriers/program.ts": "",
+    "src/app/ui/page/main.tsx": "export const page = 1;",
+    "src/app/ui/page/graph/worker.ts": "export const worker = 1;",
     "src/engine/index.ts": "export const a = 1;",
     "src/kernel/kit/index.ts": "export const b = 1;",
   };

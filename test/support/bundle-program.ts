@@ -25,6 +25,8 @@ async function build(source: string): Promise<string> {
     format: "esm",
     target: "node20",
     external: ["@grpc/grpc-js", "lmdb", "tar-stream", "ws", "yaml"],
+    // For packages of CommonJS that ask for modules of Node.
+    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     logLevel: "error",
   });
   // Whole at any moment: another test may be about to start the one of before.
