@@ -51,7 +51,7 @@ export const rebarOptions: readonly OptionSpec[] = [
 export function readRebarOptions(sources: OptionSources): Result<RebarOptions, readonly string[]> {
   const reader = new OptionReader("rebar", sources);
   const listen = reader.listen("listen", usualListen);
-  // Whoever reaches it reads what is rendered for machines, tokens included: only who asks for it gets it.
+  // Callers need no credentials there, and rendered files contain tokens: it is off by default.
   const files = reader.text("files") === undefined ? undefined : reader.listen("files", "off");
   const [machineHost, namespace] = [reader.text("machine-host"), reader.text("namespace")];
   if (machineHost !== undefined && !/^[A-Za-z0-9.:_-]{1,253}$/.test(machineHost))

@@ -11,7 +11,7 @@ import { clientHint, firstUserName, knownPassword, nothingServed, wellKnownPassw
 import { type ListeningServer, openServer, openStoreOnly, type RebarServer, type ServerParts } from "./open-server.ts";
 import type { RebarOptions } from "./options.ts";
 
-/** What makes a server necessary that nobody asked for. */
+/** The first object of these kinds starts the server. */
 const neededBy = [kindOf.machines, ContentBundle];
 
 /**

@@ -12,7 +12,7 @@ export type Load = { readonly is: "loading" | "ready" } | { readonly is: "failed
 export type Counts = Readonly<Partial<Record<RunPhase, number>>>;
 
 const pageSize = 500;
-/** A list that nobody can read any more; the filter is the way to the rest. */
+/** Longer lists are cut: the filter finds the rest. */
 const mostRows = 20_000;
 
 const keyText = (run: RunSummary): string => textOfKey(keyOf(run));

@@ -151,7 +151,7 @@ const unranked = (steps: readonly GraphStep[]): DrawnGraph => ({
   edges: [],
 });
 
-/** How urgent a phase is for whoever looks at many steps as one. */
+/** How urgent a phase is where many steps are shown as one. */
 const urgency: readonly StepPhase[] = [
   "Failed",
   "Suspended",
