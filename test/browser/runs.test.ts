@@ -26,11 +26,11 @@ test("a failed run is found by its state, and opens at the step that failed", as
   const page = await openPage(url);
   await page.getByRole("button", { name: /^Failed/ }).click();
   await expect.poll(() => page.getByRole("row").count()).toBe(2);
-  expect(page.url()).toContain("filter=phase%3Afailed");
+  await expect.poll(() => page.url()).toContain("filter=phase%3Afailed");
   await page.getByRole("row", { name: /release-41/ }).click();
   await page.getByRole("heading", { level: 1, name: "release-41" }).waitFor();
   await page.getByRole("region", { name: "Step compile" }).getByText("exit code 2: undefined symbol main").waitFor();
-  expect(await page.getByRole("treeitem", { selected: true }).textContent()).toContain("compile");
+  await expect.poll(() => page.getByRole("treeitem", { selected: true }).textContent()).toContain("compile");
   await page.getByRole("tab", { name: "Log" }).click();
   await page.getByText("second line").waitFor();
 });
@@ -109,7 +109,7 @@ test("an open run follows its steps", async () => {
     .getByRole("treeitem", { name: /approve/ })
     .getByText("Succeeded")
     .waitFor();
-  expect(await page.getByRole("button", { name: /Approve/ }).count()).toBe(0);
+  await expect.poll(() => page.getByRole("button", { name: /Approve/ }).count()).toBe(0);
 });
 
 test("a lost server leaves the page readable, says so, and is found again", async () => {
@@ -117,13 +117,14 @@ test("a lost server leaves the page readable, says so, and is found again", asyn
   await page.getByRole("button", { name: "Cancel release-42", exact: true }).waitFor();
   await server.close();
   await page.getByText("Disconnected").waitFor();
-  expect(await page.getByRole("button", { name: "Cancel release-42", exact: true }).isDisabled()).toBe(true);
+  const cancel = page.getByRole("button", { name: "Cancel release-42", exact: true });
+  await expect.poll(() => cancel.isDisabled()).toBe(true);
   await page.getByRole("treeitem", { name: /compile/ }).waitFor();
   server = new FixtureServer(samples);
   await server.listen(Number(new URL(url).port));
   await page.getByRole("button", { name: "Try now" }).click();
   await expect.poll(() => page.getByText("Disconnected").count()).toBe(0);
-  expect(await page.getByRole("button", { name: "Cancel release-42", exact: true }).isEnabled()).toBe(true);
+  await expect.poll(() => cancel.isEnabled()).toBe(true);
 });
 
 test("a run that does not exist says what was tried and what to do; the palette leads on", async () => {
@@ -160,6 +161,6 @@ test("names with markup and the like are text", async () => {
   server.put({ ...named("release-41"), message: name, steps: [{ id: name, phase: "Failed", message: name }] });
   const page = await openPage(`${url}/runs/workflow/default/release-41`, { viewport: { width: 360, height: 740 } });
   await page.getByRole("treeitem", { name: /onerror/ }).waitFor();
-  expect(await page.title()).toBe("release-41 · Slipway");
+  await expect.poll(() => page.title()).toBe("release-41 · Slipway");
   expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
 });

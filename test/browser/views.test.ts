@@ -82,7 +82,7 @@ test("a failed step opens at its error; keys walk, search and select; what the l
   await page.getByText('<img src=x onerror="window.pwned=1">', { exact: false }).waitFor();
   await page.getByRole("button", { name: "Select line 3", exact: true }).click({ modifiers: ["Shift"] });
   await expect.poll(() => page.url()).toMatch(/#L1-L3$/);
-  expect(await page.getByRole("link", { name: "https://example.com/x" }).count()).toBe(1);
+  await expect.poll(() => page.getByRole("link", { name: "https://example.com/x" }).count()).toBe(1);
   await page
     .getByRole("button", { name: /show all [\d,]+ characters/ })
     .first()
@@ -147,7 +147,7 @@ test("an object is edited, compared and saved; a change by somebody else in betw
   await page.getByRole("button", { name: "Check and compare" }).click();
   await page.getByRole("button", { name: "Save shared" }).click();
   await page.getByText("Saved. The text above").waitFor();
-  expect(await text.inputValue()).toMatch(/mine: "2"\n {2}theirs: "7"/);
+  await expect.poll(() => text.inputValue()).toMatch(/mine: "2"\n {2}theirs: "7"/);
 });
 
 const views = [

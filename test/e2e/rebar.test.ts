@@ -81,7 +81,8 @@ function startAgent(uuid: string, ...more: readonly string[]): ChildProcess & { 
 }
 
 async function end(child: ChildProcess): Promise<void> {
-  const gone = once(child, "exit");
+  // Not its exit, before which not all that it has printed need have come.
+  const gone = once(child, "close");
   child.kill("SIGKILL");
   await gone;
 }

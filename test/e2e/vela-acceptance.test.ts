@@ -180,12 +180,11 @@ test("17.15 14.2 half of the replicas are new; approval completes the rollout, r
     await vela.until("rollout/blue-green", ".status.pause", "true");
   };
   await release("v2");
-  expect(await replicas()).toEqual(["shop-v1=2", "shop-v2=2"]);
+  await expect.poll(replicas, patience).toEqual(["shop-v1=2", "shop-v2=2"]);
   expect(await vela.read("app/blue-green", "{.status.status}")).toBe("runningWorkflow");
-  expect((await vela.workflowOf("blue-green")).steps?.at(-1)?.resourceRef).toMatchObject({
-    kind: "Rollout",
-    name: "blue-green",
-  });
+  await expect
+    .poll(async () => (await vela.workflowOf("blue-green")).steps?.at(-1)?.resourceRef, patience)
+    .toMatchObject({ kind: "Rollout", name: "blue-green" });
   await must("approve", "app/blue-green", "promote");
   await vela.until("app/blue-green", ".status.status", "running");
   await expect.poll(replicas, patience).toEqual(["shop-v2=4"]);
@@ -226,9 +225,11 @@ test("attack: with policy security steps do only what their account may do, and 
       patience,
     )
     .toEqual(["by", "by", "cancel", "resume", "slipway:admin", "slipway:admin"]);
-  expect(await kubectl.must(["get", "securityprofiles", "-o", "jsonpath={.items[*].status.message}"])).toMatch(
-    /^steps have only the rights that both locked-workflow .*; operations on the workflow are recorded as Events$/,
-  );
+  await expect
+    .poll(() => kubectl.must(["get", "securityprofiles", "-o", "jsonpath={.items[*].status.message}"]), patience)
+    .toMatch(
+      /^steps have only the rights that both locked-workflow .*; operations on the workflow are recorded as Events$/,
+    );
   await kubectl.must(["delete", "app", "locked"]);
 });
 
@@ -306,8 +307,8 @@ test("17.7 a duration ends in time though the server is killed, and 17.25 no eve
   expect(ended - begun).toBeGreaterThanOrEqual(12_000);
   // A second after the instant, and what a busy machine takes to start a server.
   expect(ended - begun).toBeLessThan(20_000);
+  await expect.poll(async () => (await vela.events("timed")).length, patience).toBeGreaterThan(3);
   const events = await vela.events("timed");
-  expect(events.length).toBeGreaterThan(3);
   // None has a count of repetitions.
   expect(events.filter((line) => !line.startsWith("x "))).toEqual([]);
   expect(new Set(events).size).toBe(events.length);

@@ -97,8 +97,9 @@ test("17.15 14.1 replicas are shared by clusters, a third one and a restart shar
       "jsonpath={.items[*].spec.template.spec.containers[0].command[1]}",
     ]);
   await expect.poll(() => sleeps("west")).toBe("601");
-  const [first] = (await vela.workflowOf("spread")).steps ?? [];
-  expect(first).toMatchObject({ phase: "running", reason: "Wait", message: expect.stringContaining("east") as string });
+  await expect
+    .poll(async () => (await vela.workflowOf("spread")).steps?.[0])
+    .toMatchObject({ phase: "running", reason: "Wait", message: expect.stringContaining("east") as string });
 
   await start("east", "--port", `${eastPort}`);
   await vela.until("app/spread", ".status.workflow.status", "succeeded");

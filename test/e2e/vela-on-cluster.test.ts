@@ -165,7 +165,7 @@ test("17.15 14.2 half of the Pods behind the Service are new; approval completes
     await vela.until("rollout/blue-green", ".status.pause", "true");
   };
   await release("v2");
-  expect(await ready()).toEqual(["shop-v1=2", "shop-v2=2"]);
+  await expect.poll(ready, patience).toEqual(["shop-v1=2", "shop-v2=2"]);
   await must("approve", "app/blue-green", "promote");
   await vela.until("app/blue-green", ".status.status", "running");
   await expect.poll(ready, patience).toEqual(["shop-v2=4"]);

@@ -70,6 +70,8 @@ test(
     const table = await kubectl.must(["get", "app", "chain"]);
     expect(table).toMatch(/NAME +COMPONENT +TYPE +PHASE +HEALTHY +STATUS +AGE\nchain +one +worker +running +true/);
     expect(await kubectl.must(["get", "oam"])).toContain("application.core.oam.dev/chain");
+    // The last event of all: those of the steps are there before it.
+    await expect.poll(() => kubectl.must(["describe", "app", "chain"])).toContain("WorkflowSucceeded");
     const events = await kubectl.must([
       "get",
       "events",
@@ -78,7 +80,6 @@ test(
     ]);
     const ended = events.split("\n").filter((line) => line.startsWith("StepSucceeded"));
     expect(ended.filter((line) => /"(?:one|two|three)"/.test(line))).toHaveLength(3);
-    expect(await kubectl.must(["describe", "app", "chain"])).toContain("WorkflowSucceeded");
   },
   busy,
 );
@@ -262,8 +263,7 @@ test(
     expect((await cli("def", "apply", example("definition.cue"))).code).toBe(0);
     await kubectl.must(["apply", "-f", example("own-step.yaml")]);
     await reaches("wr/own-step", ".status.status", "executing");
-    const why = await cli("why", "wr/own-step");
-    expect(why.out).toContain("light");
+    await expect.poll(async () => (await cli("why", "wr/own-step")).out).toContain("light");
     await kubectl.must(["create", "configmap", "traffic-light", "--from-literal=state=ready"]);
     await reaches("wr/own-step", ".status.status", "succeeded");
   },
