@@ -133,6 +133,28 @@ test("a changed bit anywhere in the file is found at the start, or changes nothi
     expect(refused).toBeGreaterThan(40);
   }));
 
+/** Levels of the tree of free pages: two when its records fill more than one page. */
+function depthOfFreeTable(file: Buffer): number {
+  const [a, b] = [file.subarray(0, pageBytes), file.subarray(pageBytes)];
+  return (a.readBigUInt64LE(152) > b.readBigUInt64LE(152) ? a : b).readUInt16LE(54);
+}
+
+test("a sound file starts when its list of free pages is long", () =>
+  withDirectory(async (directory) => {
+    const filled = await openStore(directory);
+    for (let at = 0; at < 48; at++) await putItem(filled, `large-${at}`, "x".repeat(90_000));
+    await filled.close();
+    // Each transaction frees some 160 pages.
+    const store = await openStore(directory, { checkpoints: { everyMs: 3_600_000, segmentWrites: 6 } });
+    for (let at = 0; at < 40; at++) await removeItem(store, `large-${at}`);
+    await store.close();
+    expect(depthOfFreeTable(await readFile(join(directory, "store.mdb")))).toBe(2);
+    expect((await checkStore(directory)).findings).toEqual([]);
+    const opened = await openStore(directory);
+    expect(opened.page(items, {}).entries).toHaveLength(8);
+    await opened.close();
+  }));
+
 describe("where there has been a store, none is made anew", () => {
   /** A store whose server was killed: its latest writes are in the redo log only. */
   async function killed(directory: string): Promise<void> {

@@ -114,8 +114,9 @@ function isNext(tally: Tally, key: Buffer, leads: boolean): boolean {
 
 const compareBytes = (a: Buffer, b: Buffer): number => a.compare(b);
 
+/** A key of another length compares as too small. */
 const compareIntegers = (a: Buffer, b: Buffer): number =>
-  a.length === 8 && b.length === 8 && a.readBigUInt64LE() > b.readBigUInt64LE() ? 1 : -1;
+  a.length === 8 && b.length === 8 ? Number(a.readBigUInt64LE() - b.readBigUInt64LE()) : -1;
 
 const childOf = (bytes: Buffer, at: number): number =>
   bytes.readUInt32LE(at + node.size) + bytes.readUInt16LE(at + node.flags) * 2 ** 32;
