@@ -17,6 +17,7 @@ import {
   configMap,
   example,
   httpReceiver,
+  requestsTo,
   stepDefinition,
   velaWith,
   workflowRun,
@@ -158,45 +159,61 @@ test("17.15 14.6 one handler runs for each answer, and 500 brings back the revis
   }
 });
 
-test("17.15 14.2 half of the replicas are new; approval completes the rollout, rejection takes it back", async () => {
+const countsOf = (texts: readonly string[]): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
+};
+
+test("17.15 14.2 half of the replicas and of the requests are new; approval completes the rollout, rejection takes it back, and no request fails", async () => {
   await kubectl.must(["apply", "-f", "-"], { input: await example("blue-green.yaml") });
   await vela.until("app/blue-green", ".status.status", "running");
-  const replicas = async () =>
-    (
-      await kubectl.must([
-        "get",
-        "deployments",
-        "-o",
-        "jsonpath={range .items[*]}{.metadata.name}={.status.readyReplicas} {end}",
-      ])
-    )
-      .trim()
-      .split(" ")
-      .sort();
+  const path = "jsonpath={range .items[*]}{.metadata.name}={.status.readyReplicas} {end}";
+  const replicas = async () => (await kubectl.must(["get", "deployments", "-o", path])).trim().split(" ").sort();
   await expect.poll(replicas, patience).toEqual(["shop-v1=4"]);
+  const address = await vela.read("service/shop", "{.metadata.annotations['slipway\\.dev/address']}");
+  const shop = requestsTo(`http://${address.replace("8080=", "")}/`);
+  /** Versions that answered the next 200 requests, with their numbers. */
+  const answers = async () => {
+    const begun = shop.answers.length;
+    await expect.poll(() => shop.answers.length, patience).toBeGreaterThanOrEqual(begun + 200);
+    return countsOf(shop.answers.slice(begun, begun + 200));
+  };
   const release = async (version: string) => {
     await edit("blue-green", "/spec/components/0/properties/env/0/value", version);
     await vela.until("rollout/blue-green", ".status.revision", `blue-green-${version}`);
     await vela.until("rollout/blue-green", ".status.pause", "true");
   };
-  await release("v2");
-  await expect.poll(replicas, patience).toEqual(["shop-v1=2", "shop-v2=2"]);
-  expect(await vela.read("app/blue-green", "{.status.status}")).toBe("runningWorkflow");
-  await expect
-    .poll(async () => (await vela.workflowOf("blue-green")).steps?.at(-1)?.resourceRef, patience)
-    .toMatchObject({ kind: "Rollout", name: "blue-green" });
-  await must("approve", "app/blue-green", "promote");
-  await vela.until("app/blue-green", ".status.status", "running");
-  await expect.poll(replicas, patience).toEqual(["shop-v2=4"]);
-  await release("v3");
-  await must("reject", "app/blue-green", "promote");
-  await vela.until("app/blue-green", ".status.status", "workflowFailed");
-  await expect.poll(replicas, patience).toEqual(["shop-v2=4"]);
-  expect((await vela.workflowOf("blue-green")).steps?.at(-1)).toMatchObject({
-    phase: "failed",
-    reason: "Action",
-    message: "rolled back to blue-green-v2",
-  });
+  try {
+    expect([...(await answers()).keys()]).toEqual(["v1"]);
+    await release("v2");
+    await expect.poll(replicas, patience).toEqual(["shop-v1=2", "shop-v2=2"]);
+    const shared = await answers();
+    expect([...shared.keys()].sort()).toEqual(["v1", "v2"]);
+    expect(shared.get("v2")).toBeGreaterThanOrEqual(70);
+    expect(shared.get("v2")).toBeLessThanOrEqual(130);
+    expect(await vela.read("app/blue-green", "{.status.status}")).toBe("runningWorkflow");
+    await expect
+      .poll(async () => (await vela.workflowOf("blue-green")).steps?.at(-1)?.resourceRef, patience)
+      .toMatchObject({ kind: "Rollout", name: "blue-green" });
+    await must("approve", "app/blue-green", "promote");
+    await vela.until("app/blue-green", ".status.status", "running");
+    await expect.poll(replicas, patience).toEqual(["shop-v2=4"]);
+    expect([...(await answers()).keys()]).toEqual(["v2"]);
+    await release("v3");
+    await must("reject", "app/blue-green", "promote");
+    await vela.until("app/blue-green", ".status.status", "workflowFailed");
+    await expect.poll(replicas, patience).toEqual(["shop-v2=4"]);
+    expect([...(await answers()).keys()]).toEqual(["v2"]);
+    expect((await vela.workflowOf("blue-green")).steps?.at(-1)).toMatchObject({
+      phase: "failed",
+      reason: "Action",
+      message: "rolled back to blue-green-v2",
+    });
+  } finally {
+    await shop.end();
+  }
+  expect(shop.failures).toEqual([]);
   await kubectl.must(["delete", "app", "blue-green"]);
 });
 

@@ -111,6 +111,39 @@ export async function httpReceiver(answer: (path: string) => number = () => 200)
   return await listening(server, arrived);
 }
 
+interface Requests {
+  /** Bodies of the answers with code 200, in order. */
+  readonly answers: readonly string[];
+  readonly failures: readonly string[];
+  end(): Promise<void>;
+}
+
+/** Requests one after another, each by a connection of its own, until `end`. */
+export function requestsTo(url: string): Requests {
+  const [answers, failures]: [string[], string[]] = [[], []];
+  let isOver = false;
+  const ask = async () => {
+    const response = await fetch(url, { headers: { connection: "close" }, signal: AbortSignal.timeout(10_000) });
+    const text = await response.text();
+    if (response.status === 200) answers.push(text);
+    else failures.push(`${response.status} ${text}`);
+  };
+  const asking = (async () => {
+    while (!isOver) {
+      await ask().catch((thrown: unknown) => failures.push(String((thrown as Error).cause ?? thrown)));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  })();
+  return {
+    answers,
+    failures,
+    end: async () => {
+      isOver = true;
+      await asking;
+    },
+  };
+}
+
 /** A mail server that counts the subjects of what it has accepted. */
 export async function mailReceiver(): Promise<Receiver> {
   const arrived: string[] = [];

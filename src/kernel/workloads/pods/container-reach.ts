@@ -13,6 +13,7 @@ import {
 } from "#kernel/runtimes/index.ts";
 import type { Container, PodObject } from "../pod-types.ts";
 import { podPaths } from "./pod-paths.ts";
+import { processAddress } from "./process-address.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** A running container, for its probes and hooks. */
@@ -61,8 +62,8 @@ export class ProcessReach implements ContainerReach {
     this.#options = options;
   }
 
-  addressOf(): string {
-    return this.#options.nodeAddress;
+  addressOf(pod: PodObject): string {
+    return processAddress(pod, this.#options.nodeAddress);
   }
 
   async exec(target: RunningContainer, command: readonly string[], signal: AbortSignal): Promise<ExecResult> {
@@ -104,7 +105,8 @@ export class ProcessReach implements ContainerReach {
     const number = this.#last;
     const { mounts } = await runtime.capabilities();
     const sources = await workspace.readSources(pod);
-    const task = await workspace.prepare(pod, container, number, sources, mounts.supported, { beside });
+    const made = { beside, address: this.addressOf(pod) };
+    const task = await workspace.prepare(pod, container, number, sources, mounts.supported, made);
     if (!task.ok) throw new Error(task.error.message ?? task.error.reason);
     return { task: task.value, output: podPaths(directory, pod).output(container.name, number) };
   }

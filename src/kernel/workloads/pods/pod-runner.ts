@@ -60,6 +60,7 @@ import type { Node } from "./pod-fields.ts";
 import { PodMemories, type PodMemory } from "./pod-memory.ts";
 import type { PodNotes } from "./pod-notes.ts";
 import { podPaths, taskId } from "./pod-paths.ts";
+import { processAddress } from "./process-address.ts";
 import { type ContainerFacts, podStatus } from "./pod-status.ts";
 import type { SourceWaits } from "./source-waits.ts";
 import { type RuntimeTraits, type Support, supportFor } from "./support.ts";
@@ -423,7 +424,8 @@ export class PodRunner implements Reconciler {
     { view: { container }, restart }: Execution,
   ): Promise<Result<Surroundings, Waiting>> {
     const { containers } = this.#parts;
-    if (containers === undefined) return ok(await this.#serverFor(pod, undefined));
+    if (containers === undefined)
+      return ok({ address: processAddress(pod, this.#parts.node.address), ...(await this.#serverFor(pod, undefined)) });
     const image = await containers.images.find(pod, container, taskId(pod.metadata.uid, container.name, restart));
     if (!image.ok) return image;
     const isRoot = rootRefusal(pod, container, image.value);

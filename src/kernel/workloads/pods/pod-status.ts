@@ -5,6 +5,7 @@ import { type ContainerView, isSidecar } from "./container-view.ts";
 import { type Health, plainHealth } from "./health-keeper.ts";
 import type { PodPlan } from "./plan-pod.ts";
 import { taskId } from "./pod-paths.ts";
+import { processAddress } from "./process-address.ts";
 
 export interface StatusInput {
   readonly pod: PodObject;
@@ -27,7 +28,7 @@ export interface ContainerFacts {
 /** The status Kubernetes would show. Pure. Keeps others' fields and the times of unchanged parts. */
 export function podStatus(input: StatusInput): PodStatus {
   const { pod, views, plan, address } = input;
-  const podAddress = input.containers === undefined ? address : input.containers.podAddress;
+  const podAddress = input.containers === undefined ? processAddress(pod, address) : input.containers.podAddress;
   const inits = views.filter(({ isInit }) => isInit).map((view) => containerStatus(view, input));
   const main = views.filter(({ isInit }) => !isInit).map((view) => containerStatus(view, input));
   const { reason: _reason, message: _message, ...kept } = pod.status ?? {};
