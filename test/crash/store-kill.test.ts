@@ -43,10 +43,12 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 /** How a program ends: by a signal, or with the machine, so that of its last writes some are lost and some are not. */
 type End = "kill" | "power cut";
 
-/** How much is kept before it goes: events until they are compacted, writes in the redo log until the tables take them. */
+/** How much is kept before it goes, events until they are compacted and writes in the redo log until the tables take them, and of what size. */
 interface Kept {
   readonly events: number;
   readonly segment: number;
+  /** Bytes of the largest object. */
+  readonly largest: number;
 }
 
 /** Lets the program write for `lifeMs` after so many answers, ends it, and returns all it said. */
@@ -59,7 +61,8 @@ async function killAfter(
 ): Promise<Journal> {
   const fault = join(directory, "fault");
   await writeFile(fault, "");
-  const child = spawn(process.execPath, [program, data, ...[round, kept.events, kept.segment].map(String)], {
+  const options = [round, kept.events, kept.segment, kept.largest].map(String);
+  const child = spawn(process.execPath, [program, data, ...options], {
     stdio: ["ignore", "pipe", "inherit"],
     // Long before the test's own time is over.
     timeout: 120_000,
@@ -151,21 +154,24 @@ function assertObjects(store: Store, before: ReadonlyMap<string, Found>, journal
   return last;
 }
 
-const whole: Kept = { events: 1_000_000, segment: 4_000 };
-const compacted: Kept = { events: 3_000, segment: 4_000 };
+const whole: Kept = { events: 1_000_000, segment: 4_000, largest: 3_000 };
+const compacted: Kept = { events: 3_000, segment: 4_000, largest: 3_000 };
 // A checkpoint is under way at nearly every moment, and a segment begins every few milliseconds.
-const checkpointed: Kept = { events: 1_000_000, segment: 100 };
+const checkpointed: Kept = { events: 1_000_000, segment: 100, largest: 3_000 };
+// Objects have pages of their own, and the list of free pages grows long.
+const large: Kept = { events: 300, segment: 150, largest: 20_000 };
 
 describe.each<[string, End, number, Kept]>([
   ["killed again and again, with the whole history kept", "kill", rounds(3, 50), whole],
   ["killed again and again, with compactions all the time", "kill", rounds(3, 50), compacted],
   ["killed again and again, with checkpoints all the time", "kill", rounds(3, 50), checkpointed],
+  ["killed again and again, with large objects that come and go", "kill", rounds(5, 200), large],
   ["whose power goes again and again, with the whole history kept", "power cut", rounds(3, 50), whole],
   ["whose power goes again and again, with compactions all the time", "power cut", rounds(3, 50), compacted],
   ["whose power goes again and again, with checkpoints all the time", "power cut", rounds(3, 50), checkpointed],
 ])("a server %s", (_, end, ends, kept) => {
   test.skipIf(end === "power cut" && !canFault)(`loses no answered write in ${ends} rounds`, async () => {
-    const data = join(directory, `data-${end}-${kept.events}-${kept.segment}`);
+    const data = join(directory, `data-${end}-${Object.values(kept).join("-")}`);
     let [last, answers] = [0, 0];
     const enough = Math.max(300, ends * 50);
     let lastByName: ReadonlyMap<string, Found> = new Map();

@@ -3,11 +3,11 @@ import { lockDirectory } from "../../src/kernel/apiserver/store/lock.ts";
 import { openStore } from "../../src/kernel/apiserver/store/open.ts";
 import type { StoreKey } from "../../src/kernel/apiserver/store/store.ts";
 
-// The program that is killed. Usage: DIRECTORY ROUND MAX_EVENTS SEGMENT_WRITES. It writes with 64 callers at once until it dies and says on
+// The program that is killed. Usage: DIRECTORY ROUND MAX_EVENTS SEGMENT_WRITES LARGEST_OBJECT. It writes with 64 callers at once until it dies and says on
 // stdout, a line each: `begin ID put|remove NAME` before a write is begun, `done ID REVISION` when it has been answered
 // (revision 0: there was nothing to remove).
 
-const [, , directory = "", round = "0", maxEvents = "0", segmentWrites = "0"] = process.argv;
+const [, , directory = "", round = "0", maxEvents = "0", segmentWrites = "0", largest = "0"] = process.argv;
 const workers = 64;
 const objects = 200;
 
@@ -47,7 +47,7 @@ async function work(worker: number): Promise<void> {
         apiVersion: "crash.slipway.dev/v1",
         kind: "Item",
         metadata,
-        spec: { id, fill: "x".repeat(random(3_000)) },
+        spec: { id, fill: "x".repeat(random(Number(largest))) },
       };
       return transaction.put(key, object).revision;
     });

@@ -1,4 +1,7 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { hasEnded, identityOf, isAlive, signalGroup } from "./process-identity.node.ts";
 
@@ -35,6 +38,24 @@ test("a process has ended for certain if it is gone or its pid is another's, and
   expect(hasEnded({ ...self, startTicks: "1" })).toBe(true);
   expect(hasEnded({ pid: process.pid })).toBe(false);
   expect(hasEnded({ pid: nobody })).toBe(true);
+});
+
+test.skipIf(!isLinux)("a process whose first thread has ended lives as long as another one", async () => {
+  const exit = process.arch === "arm64" ? 93 : 60;
+  const program = `use threads; $| = 1; threads->create(sub { sleep 600 })->detach; print "ready"; syscall(${exit}, 0)`;
+  const child = spawn("perl", ["-e", program], { stdio: ["ignore", "pipe", "inherit"] });
+  try {
+    await once(child.stdout, "data");
+    const self = identityOf(child.pid ?? nobody);
+    while (readFileSync(`/proc/${child.pid}/stat`, "utf8").split(" ")[2] !== "Z") await delay(5);
+    expect([hasEnded(self), isAlive(self)]).toEqual([false, true]);
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+    expect([hasEnded(self), isAlive(self)]).toEqual([true, false]);
+  } finally {
+    child.kill("SIGKILL");
+  }
 });
 
 test("a group without processes cannot be signalled", () => {

@@ -94,14 +94,15 @@ export function signalGroup(leader: number, signal: NodeJS.Signals): boolean {
 
 const isLinux = process.platform === "linux";
 
-/** Field 22 of proc(5) stat; only compared. */
+/** Field 22 of proc(5) stat; only compared. Undefined for a process that has ended, even if nobody has waited for it. */
 function startTicksOf(pid: number): string | undefined {
   if (!isLinux) return startDateOf(pid);
   const stat = readKernelFile(`/proc/${pid}/stat`);
   // The second field, the program's name, may hold spaces and parentheses.
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
-  // Zombies have ended.
-  return fields?.[0] === "Z" || fields?.[0] === "X" ? undefined : fields?.[19];
+  const [state, threads, startTicks] = [fields?.[0], Number(fields?.[17]), fields?.[19]];
+  // Of a killed process the first thread may be a zombie while another one still writes to a file.
+  return state === "X" || (state === "Z" && threads <= 1) ? undefined : startTicks;
 }
 
 /** For systems without /proc. Whole seconds: a pid reused within one is not told apart. */

@@ -155,6 +155,17 @@ test("a sound file starts when its list of free pages is long", () =>
     await opened.close();
   }));
 
+test("a sound file starts when a large value became smaller within a transaction", () =>
+  withDirectory(async (directory) => {
+    const store = await openStore(directory, { checkpoints: { everyMs: 3_600_000 } });
+    await store.system.put("large", Buffer.alloc(50_000));
+    await store.system.put("large", Buffer.alloc(9_000));
+    await store.close();
+    const opened = await openStore(directory);
+    expect(opened.system.get("large")).toHaveLength(9_000);
+    await opened.close();
+  }));
+
 describe("where there has been a store, none is made anew", () => {
   /** A store whose server was killed: its latest writes are in the redo log only. */
   async function killed(directory: string): Promise<void> {

@@ -81,8 +81,9 @@ export class PageWalk {
       return true;
     }
     if (flags !== place.ownPages || start + ownPageBytes > pageBytes) return false;
-    const count = Math.ceil((headBytes + size) / pageBytes);
-    if (bytes.readBigUInt64LE(start + ownPageCount) !== BigInt(count)) return false;
+    const count = Number(bytes.readBigUInt64LE(start + ownPageCount));
+    // A value that shrinks within its transaction keeps all its pages.
+    if (count < Math.ceil((headBytes + size) / pageBytes)) return false;
     tally.overflow += count;
     const head = this.#read(Number(bytes.readBigUInt64LE(start)), count, kind.overflow);
     return head.readUInt32LE(page.count) === count;
