@@ -1,6 +1,8 @@
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { canonicalJson } from "#lib/json/index.ts";
 import { bareRepository } from "#test/support/git-servers.ts";
 import { type Kubectl, kubectlPaths, openKubectl } from "#test/support/kubectl.ts";
 import { rounds } from "#test/support/rounds.ts";
@@ -15,6 +17,7 @@ import {
 import {
   application,
   configMap,
+  dryRun,
   example,
   httpReceiver,
   requestsTo,
@@ -112,6 +115,11 @@ spec:
     // One for what was created, one for what was written back.
     expect(await vela.read(`app/${name}`, "{.metadata.generation}")).toBe("2");
     expect((await vela.workflowOf(name)).steps?.[0]).toMatchObject({ phase: "succeeded", message: "no change" });
+    // 17.26: what was written back is rendered as its dry run says.
+    const file = join(directory, `${name}.json`);
+    await writeFile(file, await kubectl.must(["get", "app", name, "-o", "json"]));
+    const rendered = await vela.renderedIn(`${name}-v1`);
+    expect((await dryRun(file)).map(canonicalJson).toSorted()).toEqual(rendered.map(canonicalJson).toSorted());
     await kubectl.must(["delete", "app", name]);
   });
 });

@@ -3,9 +3,10 @@ import { createServer } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import { createInterface } from "node:readline";
 import { join } from "node:path";
-import type { JsonObject } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { readYaml } from "#lib/yaml/index.ts";
 import type { Kubectl } from "./kubectl.ts";
-import { root } from "./slipway.ts";
+import { root, slipway } from "./slipway.ts";
 
 // Applications as people write them, and what their steps talk to.
 
@@ -69,6 +70,11 @@ export function velaWith(kubectl: () => Kubectl) {
     /** `kubectl wait`, as the specification has it. */
     until: (what: string, path: string, value: string): Promise<string> =>
       kubectl().must(["wait", what, `--for=jsonpath={${path}}=${value}`, "--timeout=80s"]),
+    /** The objects in the ConfigMap of a revision. */
+    renderedIn: async (revision: string): Promise<readonly JsonObject[]> => {
+      const data = JSON.parse(await read(`configmap/${revision}`, "{.data}")) as Readonly<Record<string, string>>;
+      return Object.values(data).map((text) => JSON.parse(text) as JsonObject);
+    },
     /** Reasons and messages of the events of an object, after the number of their repetitions if there are any. */
     events: async (name: string): Promise<readonly string[]> => {
       const path = "{range .items[*]}{.series.count}x {.reason}: {.message}{'\\n'}{end}";
@@ -76,6 +82,14 @@ export function velaWith(kubectl: () => Kubectl) {
       return (await kubectl().must(words)).split("\n").filter((line) => line !== "");
     },
   };
+}
+
+/** The objects that a dry run prints, in any order. */
+export async function dryRun(...files: readonly string[]): Promise<readonly JsonObject[]> {
+  const { code, out, err } = await slipway(["dry-run", ...files.flatMap((file) => ["-f", file])]);
+  const read = readYaml(out);
+  if (code !== 0 || !read.ok) throw new Error(`dry-run ended with ${code}: ${err}${out}`);
+  return read.value.documents.flatMap(({ value }) => (isJsonObject(value) ? [value] : []));
 }
 
 /** Text of an example. */
