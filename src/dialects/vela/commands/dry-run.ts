@@ -14,6 +14,7 @@ import { Application } from "../kinds.ts";
 import { nameOf } from "../labels.ts";
 import { commandBudgetMs, library, openCue } from "../library.ts";
 import { type Preview, renderOffline } from "../offline.ts";
+import { stepsOf } from "../view.ts";
 import { listRevisions } from "../revision/store.ts";
 import { defaultSettings } from "../settings.ts";
 import { readDefinitions } from "./def-files.ts";
@@ -84,6 +85,11 @@ async function printAll({ environment }: Invocation<unknown>, work: Work): Promi
   const definitions = definitionsOf(sourcesOfObjects(work.objects, { shipped: library.definitions, systemNamespace }));
   const texts: string[] = [];
   for (const application of work.applications) {
+    const early = stepsOf(application).flatMap(({ stage, name }) => (stage === "pre-render" ? [`"${name}"`] : []));
+    if (early.length > 0)
+      environment.err.write(
+        `slipway: application/${application.metadata.name ?? ""}: only a control plane runs ${early.join(", ")}, whose changes are not shown\n`,
+      );
     const rendered = await renderOffline({ ...work, application, definitions, revisions: [] });
     if (!rendered.ok) return refuse(environment.err, application, rendered.error);
     texts.push(...rendered.value.objects.map(({ key, object }) => `# ${key}\n${textOf(object)}`));

@@ -46,6 +46,11 @@ export function applyingClient(inner: ApiClient): ApiClient & { readonly writes:
           note(name, type.kind, object.metadata);
           return call(type, object, ...rest);
         };
+      if (name === "updateStatus")
+        return (type: Ref["type"], object: KubeObject, ...rest: readonly unknown[]) => {
+          note("status of", type.kind, object.metadata);
+          return call(type, object, ...rest);
+        };
       if (name === "delete")
         return (ref: Ref, ...rest: readonly unknown[]) => {
           note("delete", ref.type.kind, ref);
