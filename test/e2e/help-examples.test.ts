@@ -232,8 +232,8 @@ describe("examples that look at runs and documents", () => {
 });
 
 test.each(examplesOf("run", "wharf run"))("%s", async (example) => {
-  // What is stored is on a server.
-  const { code, err } = await (/ (?:wft|schedule)\//.test(example) ? onServer(example) : inShell(example, {}));
+  // What is stored is on a server, and a web UI of the command's own would stay.
+  const { code, err } = await (/ (?:wft|schedule)\/| --ui /.test(example) ? onServer(example) : inShell(example, {}));
   expect(code, err).toBe(0);
 });
 
@@ -274,7 +274,10 @@ describe("examples that join and detach a cluster", () => {
 });
 
 test.each(examplesOf("ui"))("%s", async (example) => {
-  const { code, err } = await onServer(example);
+  const run = example.includes("--port")
+    ? () => untilPrinted(example, /#code=/, {})
+    : () => (example.includes(".kubeconfig") ? inShell(example, {}) : onServer(example));
+  const { code, err } = await run();
   expect(code, err).toBe(0);
 });
 

@@ -4,6 +4,7 @@ import { type Environment, hostEnvironment, type Invocation, type Session } from
 import type { RunOptions } from "./run-options.ts";
 import { findRunning } from "./connect.ts";
 import { noteDirectories } from "#kernel/command/index.node.ts";
+import type { UiPlace } from "./ui-link.ts";
 import { version } from "./version.ts";
 
 /** The control plane of a run: the running one, or an ephemeral one of this command. */
@@ -14,6 +15,8 @@ export interface ControlPlaneSession extends Session {
   readonly note: string;
   /** Whether steps run in containers of the images that documents name; undefined when the control plane decides. */
   readonly usesImages?: boolean;
+  /** The web UI of the control plane; the caller closes it. */
+  readonly openUi: () => Promise<UiPlace>;
   /** Starts the agents that a run needs; absent where agents connect from outside. */
   readonly agentsFor?: EphemeralControlPlane["agentsFor"];
 }
@@ -23,14 +26,16 @@ export interface ControlPlaneSession extends Session {
  * runs of `dialects`. The caller closes it.
  */
 export async function openControlPlane(
-  { options, environment, clock, signal, connect }: Invocation<RunOptions>,
+  invocation: Invocation<RunOptions>,
   dialects: readonly Dialect[],
 ): Promise<ControlPlaneSession> {
+  const { options, environment, clock, signal, connect } = invocation;
   const running = options.ephemeral === true ? undefined : await findRunning(options, environment);
   if (running !== undefined) {
     const session = await connect();
     return {
       ...session,
+      openUi: async () => await (await import("./ui-place.ts")).placeOf(invocation),
       isEphemeral: false,
       note: `on the control plane of ${running}, whose runtime runs the steps`,
     };
@@ -58,6 +63,10 @@ export async function openControlPlane(
       ? `runtime docker: steps run ${plane.runtime}`
       : "runtime process: steps run on this machine as you; --runtime docker runs them in containers",
     usesImages,
+    openUi: async () => {
+      const { ownPlace, uiDirectory } = await import("./ui-link.ts");
+      return ownPlace(await plane.openUi({ directory: uiDirectory(environment) }));
+    },
     agentsFor: (...asked) => plane.agentsFor(...asked),
     close: () => plane.close(),
   };

@@ -7,6 +7,7 @@ import type { RunOptions } from "./run-options.ts";
 import { type Document, objectsOf, type ReadDocuments, runsIn } from "#app/runs/index.ts";
 import { type ControlPlaneSession, openControlPlane } from "./control-plane.ts";
 import { withReferred } from "./referred-documents.ts";
+import { openRunPage, type RunPage } from "./run-page.ts";
 import { type StartedRun, watchToEnd } from "./watch-to-end.ts";
 
 /**
@@ -22,6 +23,7 @@ export async function runDocuments(
   if (!hasRun(read)) throw noRun(read, invocation.rest);
   const dialects = new Set(read.documents.flatMap(({ dialect }) => dialect ?? []));
   const session = await openControlPlane(invocation, [...dialects]);
+  let page: RunPage | undefined;
   try {
     const whole = await withReferred(read, given, session);
     if (printProblems(whole.problems, invocation.environment.err)) return exitCode.usage;
@@ -29,6 +31,7 @@ export async function runDocuments(
     const runs = runsIn(whole);
     const others = all.filter(({ document }) => !runs.some((run) => run.document === document));
     announce(session, all, invocation);
+    page = invocation.options.ui === true ? await openRunPage(session, invocation) : undefined;
     const namespace = session.namespace;
     // From here on a signal cancels the runs.
     invocation.signal.throwIfAborted();
@@ -41,12 +44,16 @@ export async function runDocuments(
       const stored = await begin(session.client, type, object, namespace, invocation);
       started.push({ stored, type, dialect, isAlone: session.isEphemeral, agentsFor: session.agentsFor });
     }
+    await page?.tell(started);
     if (invocation.options.detach === true) return detached(session, started, invocation);
     const codes = await Promise.all(
       started.map((run) => watchToEnd(session.client, run, invocation, started.length === 1)),
     );
-    return Math.max(...codes);
+    const code = Math.max(...codes);
+    await page?.stay(code);
+    return code;
   } finally {
+    await page?.close();
     await session.close();
   }
 }

@@ -12,6 +12,7 @@ export interface RunOptions extends ProjectRunOptions {
   readonly ephemeral?: boolean;
   readonly detach?: boolean;
   readonly logs?: boolean;
+  readonly ui?: boolean;
   readonly target?: string;
   readonly tail: number;
 }

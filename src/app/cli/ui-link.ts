@@ -1,10 +1,20 @@
-import { isJsonObject, silentLog, SlipwayError, type Clock } from "#lib/base/index.ts";
+import { formatTime, isJsonObject, silentLog, SlipwayError, type Clock } from "#lib/base/index.ts";
 import { replaceFile } from "#lib/base/index.node.ts";
 import { defaultDataDirectory, type Environment } from "#kernel/command/index.ts";
 import type { Connection } from "#kernel/kit/index.ts";
+import type { UiDoor } from "#app/server/index.ts";
 
 const codesPath = "/slipway/codes";
 const sessionPath = "/slipway/session";
+
+/** The web UI of a control plane. */
+export interface UiPlace {
+  /** This command serves it, until it is closed. */
+  readonly isOwn: boolean;
+  /** A link to a page that logs this user in. */
+  link(page: string): Promise<UiLink>;
+  close(): Promise<void>;
+}
 
 /** Logs a browser in, once, until `until`. */
 export interface UiLink {
@@ -38,12 +48,34 @@ export async function requestLink(
         hint: "only a control plane of slipway up has sessions",
       });
     }
-    const link = `${pageAt(connection.server, page)}#code=${code}`;
-    return { code, until, url: new URL(sessionPath, connection.server).href, link };
+    return linkOf(connection.server, page, code, until);
   } finally {
     channel.close();
   }
 }
+
+const linkOf = (server: string, page: string, code: string, until: string): UiLink => ({
+  code,
+  until,
+  url: new URL(sessionPath, server).href,
+  link: `${pageAt(server, page)}#code=${code}`,
+});
+
+/** The place of a web UI that this command serves. */
+export const ownPlace = (
+  { url, issueCode }: Pick<UiDoor, "url" | "issueCode">,
+  close: UiPlace["close"] = async () => undefined,
+): UiPlace => ({
+  isOwn: true,
+  link: async (page) => {
+    const { code, until } = issueCode();
+    return linkOf(url, page, code, formatTime(until));
+  },
+  close,
+});
+
+/** Where a web UI that a command serves keeps its certificate. */
+export const uiDirectory = (environment: Environment): string => `${defaultDataDirectory(environment)}/ui`;
 
 /**
  * Opens the link in the user's browser; false if there is none. Other users see the arguments of a program, so that it

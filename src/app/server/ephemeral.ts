@@ -5,13 +5,14 @@ import type { Dialect, DialectOptions, DialectPort } from "#kernel/dialect/index
 import type { Clock, Millis, SlipwayError } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
-import { memoryStore } from "#kernel/apiserver/index.ts";
+import { admin, memoryStore } from "#kernel/apiserver/index.ts";
 import { createLocalRuntime } from "#kernel/runtimes/index.ts";
 import { startControlPlane } from "./control-plane.ts";
 import { LocalAgents } from "./local-agents.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
 import { type DockerSurroundings, openRuntime } from "./open-runtime.ts";
 import { runnerPath, yamlReaderPath } from "./program-paths.ts";
+import { openUiDoor, type UiDoor, type UiDoorOptions } from "./ui-door.ts";
 
 export interface EphemeralOptions {
   readonly clock: Clock;
@@ -33,7 +34,7 @@ export interface EphemeralOptions {
   readonly signal: AbortSignal;
 }
 
-/** A control plane in memory for one command, used without HTTP; its steps end with it. */
+/** A control plane in memory for one command, which uses it without HTTP; its steps end with it. */
 export interface EphemeralControlPlane {
   readonly client: ApiClient;
   /** How steps run, for people; see `ChosenRuntime`. */
@@ -41,13 +42,15 @@ export interface EphemeralControlPlane {
   readonly ports: readonly DialectPort[];
   /** Starts the agents that a run needs, in this process. */
   agentsFor(dialect: Dialect, run: KubeObject, onFailure: (error: SlipwayError) => void): void;
+  /** Serves the web UI over HTTPS, to whoever has a code. */
+  openUi(options: Pick<UiDoorOptions, "directory">): Promise<UiDoor>;
   close(): Promise<void>;
 }
 
 /** Only an interrupted command leaves running steps, and a person waits for it. */
 const stopGrace: Millis = 2000;
 
-/** Starts a control plane in memory, with a temporary directory for Pods. Does not listen; steps are children. */
+/** Starts a control plane in memory, with a temporary directory for Pods. Steps are children. */
 export async function startEphemeral({
   level,
   agents: wanted,
@@ -105,6 +108,7 @@ export async function startEphemeral({
       runtime: chosen.title,
       ports: plane.ports,
       agentsFor: (dialect, run, onFailure) => agents?.ensure(dialect, dialect.agents?.neededBy(run) ?? [], onFailure),
+      openUi: ({ directory: kept }) => openUiDoor(plane.server, { directory: kept, port: 0, identity: admin, clock }),
       async close() {
         await agents?.close();
         await plane.close({ stopTasks: stopGrace });

@@ -1,3 +1,4 @@
+export { serveClusterUi } from "./cluster-ui.ts";
 export { clusterDefinitions, type ClusterOptions, serveCluster } from "./cluster.ts";
 export {
   type CredentialRequest,
@@ -12,4 +13,5 @@ export { type RunningServer, serve, type ServeOptions, type ServerFailure } from
 export { openLog } from "./open-log.ts";
 export { runnerPath } from "./program-paths.ts";
 export { openTemplates } from "./templates.ts";
+export type { UiDoor } from "./ui-door.ts";
 export { type Backup, backup, type Check, check, exportAll, restore } from "./store-care.ts";

@@ -34,8 +34,18 @@ export interface RunPage {
   readonly counts: Readonly<Partial<Record<RunPhase, number>>>;
   readonly total: number;
   readonly resourceVersion: string;
+  /** Kinds of runs that are not listed, or not all of them. */
+  readonly gaps?: readonly RunGap[];
   /** The server's clock, by which the page corrects its own. */
   readonly now: number;
+}
+
+export interface RunGap {
+  readonly dialect: string;
+  readonly kind: string;
+  readonly why: "forbidden" | "not-served";
+  /** The namespace whose runs are listed nevertheless. */
+  readonly only?: string;
 }
 
 /** `GET /slipway/runs/DIALECT/NAMESPACE/NAME`: everything that one run shows. Numbers of the view are of the engine. */

@@ -1,7 +1,7 @@
 import type { PodSessions } from "#kernel/runtimes/index.ts";
 import { type ApiClient, Metrics } from "#kernel/kit/index.ts";
 import { type KubeObject, writersOf } from "#kernel/model/index.ts";
-import type { Clock, JsonObject, Logger } from "#lib/base/index.ts";
+import type { Clock, Instant, JsonObject, Logger } from "#lib/base/index.ts";
 import { growingUids, systemRandom } from "#lib/base/index.node.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import { type Identity, internal } from "./authz/identity.ts";
@@ -89,6 +89,8 @@ export interface ApiServer {
   clientFor(object: KubeObject): ApiClient | undefined;
   /** What POST `serviceaccounts/<name>/token` answers; throws its refusals. */
   accountToken(target: { readonly namespace: string; readonly name: string }, request: JsonObject): JsonObject;
+  /** A code that logs a browser in as this identity: once, within five minutes. */
+  issueCode(identity: Identity): { readonly code: string; readonly until: Instant };
   /** Serves HTTPS. Several listeners share limits and metrics. */
   listen(options: ListenOptions): Promise<Listener>;
   readonly registry: () => ResourceRegistry;
@@ -159,6 +161,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
       return writer === undefined ? undefined : clientOf(writer, ...others);
     },
     accountToken: (target, request) => requestToken(context, authenticator.accounts, target, request),
+    issueCode: (identity) => front.sessions.issueCode(() => identity),
     async listen(listenOptions) {
       aggregator ??= startRoles(context);
       await aggregator;

@@ -2,7 +2,7 @@ export { AuditLog, type AuditLogOptions } from "./audit/audit-log.ts";
 export type { KubeconfigContent } from "./authz/kubeconfig.ts";
 export { readKubeconfigToken, writeKubeconfig } from "./authz/kubeconfig.ts";
 export { ensureCertificates, issueClientCertificate, type ServingCertificates } from "./authz/certificates.ts";
-export type { Identity } from "./authz/identity.ts";
+export { admin, type Identity } from "./authz/identity.ts";
 export { readEncryptionKeys } from "./authz/encryption-keys.ts";
 export { createStaticToken, Credential, credentialHash, newCredential, newToken } from "./authz/credential.ts";
 export { ensureAdminToken } from "./authz/tokens.ts";

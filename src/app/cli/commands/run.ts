@@ -27,6 +27,7 @@ export const runCommand = command<RunOptions>({
     "slipway run schedule/nightly --detach",
     "slipway run --dry-run examples/workflow/fan-out.yaml",
     "slipway run --ephemeral examples/workflow/diamond.yaml --target two",
+    "slipway run --ui examples/workflow/diamond.yaml",
     ...dialects.flatMap(({ run }) => run?.examples ?? []),
   ],
   options: [
@@ -35,6 +36,7 @@ export const runCommand = command<RunOptions>({
     ...dialects.flatMap(({ run }) => run?.options ?? []),
     { flags: "--ephemeral", summary: "use a control plane of its own, even when one is running" },
     { flags: "--detach", summary: "return without waiting (requires a running control plane)" },
+    { flags: "--ui", summary: "open the run in a browser, or print a link to it" },
     { flags: "--logs", summary: "print the output of steps as it arrives" },
     {
       flags: "--tail <lines>",
@@ -126,6 +128,7 @@ const documentFlags = {
   ephemeral: "--ephemeral",
   detach: "--detach",
   logs: "--logs",
+  ui: "--ui",
   target: "--target",
 } as const satisfies Partial<Record<keyof RunOptions, string>>;
 

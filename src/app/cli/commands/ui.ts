@@ -1,12 +1,14 @@
+import { aborted } from "#lib/base/index.ts";
 import { command, exitCode, type Invocation } from "#kernel/command/index.ts";
 
 interface UiOptions {
   readonly output?: "json";
+  readonly port?: number;
 }
 
 /**
- * Requests a one-time code with which a browser logs in as this user, and opens the web UI with it, or prints the link.
- * Stdout has nothing but the link.
+ * Gets a one-time code with which a browser logs in as this user, and opens the web UI with it, or prints the link.
+ * Stdout has nothing but the link. A cluster has no web UI: this command serves it until a signal.
  */
 export const uiCommand = command<UiOptions>({
   name: "ui",
@@ -14,34 +16,52 @@ export const uiCommand = command<UiOptions>({
   shown: ["[run]"],
   summary: "Open the web UI in a browser, or print a link to it",
   group: "Control plane",
-  examples: ["slipway ui", "slipway ui workflow/diamond", "slipway ui -o json"],
+  examples: [
+    "slipway ui",
+    "slipway ui workflow/diamond",
+    "slipway ui -o json",
+    "slipway ui --kubeconfig east.kubeconfig",
+    "slipway ui --kubeconfig east.kubeconfig --port 0",
+  ],
   options: [
     {
       flags: "-o, --output <format>",
       summary: "json: the link, its code, where to send it and its expiry",
       choices: ["json"],
     },
+    {
+      flags: "--port <port>",
+      summary: "serve the web UI here, as for a cluster: loopback; 0 for any port",
+      integer: true,
+    },
   ],
   completes: ["run"],
   async action(invocation) {
-    const { options, environment, clock, signal } = invocation;
-    const { findConnection } = await import("../connect.ts");
-    const { openBrowser, requestLink } = await import("../ui-link.ts");
+    const { options, environment, signal } = invocation;
+    const { openBrowser } = await import("../ui-link.ts");
+    const { placeOf } = await import("../ui-place.ts");
     const page = await pageOf(invocation);
-    const connection = await findConnection(options, environment, clock, signal);
-    const link = await requestLink(connection, page, { clock, signal });
-    if (options.output === "json") {
-      environment.out.write(`${JSON.stringify(link)}\n`);
+    const place = await placeOf(invocation, options.port);
+    try {
+      const link = await place.link(page);
+      const isJson = options.output === "json";
+      const isOpen = !isJson && environment.out.isTerminal && (await openBrowser(link.link, environment));
+      environment.out.write(isJson ? `${JSON.stringify(link)}\n` : `${link.link}\n`);
+      if (!isJson)
+        environment.err.write(
+          isOpen
+            ? "slipway: opening the browser; if it shows nothing, open this link\n"
+            : `slipway: open this link in a browser; it logs in once, until ${link.until}\n`,
+        );
+      if (place.isOwn) {
+        environment.err.write("slipway: press Ctrl-C to end the web UI\n");
+        await aborted(signal);
+        process.exitCode = exitCode.succeeded;
+      }
       return exitCode.succeeded;
+    } finally {
+      await place.close();
     }
-    const isOpen = environment.out.isTerminal && (await openBrowser(link.link, environment));
-    environment.out.write(`${link.link}\n`);
-    environment.err.write(
-      isOpen
-        ? "slipway: opening the browser; if it shows nothing, open this link\n"
-        : `slipway: open this link in a browser; it logs in once, until ${link.until}\n`,
-    );
-    return exitCode.succeeded;
   },
 });
 

@@ -2,6 +2,7 @@ import type { PageCaller } from "#kernel/apiserver/index.ts";
 import type { Dialect, Templates } from "#kernel/dialect/index.ts";
 import { isForbidden, isNotFound, type Stored } from "#kernel/model/index.ts";
 import type { Clock, JsonObject, Logger } from "#lib/base/index.ts";
+import type { Cluster } from "./cluster.ts";
 import type { RunIndex, IndexedRun } from "./run-index.ts";
 
 /** What all answers are made from. */
@@ -14,6 +15,7 @@ export interface UiContext {
   readonly about?: (() => JsonObject) | undefined;
   /** Renders documents that are checked. */
   readonly templates?: Templates | undefined;
+  readonly cluster?: Cluster | undefined;
   /** Made with the first request for runs. */
   readonly index: () => Promise<RunIndex>;
 }

@@ -31,6 +31,13 @@ const maxBodyBytes = 3 * 1024 * 1024;
 export async function readJson(request: IncomingMessage): Promise<JsonObject> {
   const type = (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (type !== "application/json") throw unsupportedMediaType(type, ["application/json"]);
+  const value = parse((await readBytes(request)).toString());
+  if (!isJsonObject(value)) throw badRequest("expected a JSON object as body");
+  return value;
+}
+
+/** The body; refuses more than 3 MiB. */
+export async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -39,9 +46,7 @@ export async function readJson(request: IncomingMessage): Promise<JsonObject> {
       throw new ApiError("RequestEntityTooLarge", `the body is larger than ${maxBodyBytes} bytes`);
     chunks.push(chunk);
   }
-  const value = parse(Buffer.concat(chunks).toString());
-  if (!isJsonObject(value)) throw badRequest("expected a JSON object as body");
-  return value;
+  return Buffer.concat(chunks);
 }
 
 function parse(text: string): unknown {

@@ -1,7 +1,7 @@
 import type { RunView } from "#engine/index.ts";
 import type { Dialect } from "#kernel/dialect/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
-import { ApiError, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import { ApiError, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import type { Instant } from "#lib/base/index.ts";
 import { childrenOf, listRunPods, neighboursOf } from "#app/runs/index.ts";
 import type { RunDetail } from "../wire.ts";
@@ -29,14 +29,28 @@ export async function findRun(
 ): Promise<FoundRun> {
   const dialect = dialects.find((one) => one.name === called);
   if (dialect === undefined) throw new ApiError("NotFound", `there is no dialect ${JSON.stringify(called)}`);
-  const types = await client.resourceTypes();
-  for (const known of dialect.runs.kinds) {
-    const type = types.find((one) => one.group === known.group && one.kind === known.kind);
+  for (const one of dialect.runs.kinds) {
+    const type = await typeOf(client, one);
     if (type === undefined || (kind !== undefined && type.kind !== kind)) continue;
     const object = await getOrUndefined(client, { type, namespace, name }, signal);
     if (object !== undefined) return { dialect, object };
   }
   throw new ApiError("NotFound", `no run of ${called} is called ${JSON.stringify(name)} in the namespace ${namespace}`);
+}
+
+/** Clients that last, as a cluster's, read what is served once. */
+const known = new WeakMap<ApiClient, readonly ResourceType[]>();
+
+async function typeOf(
+  client: ApiClient,
+  { group, kind }: Pick<ResourceType, "group" | "kind">,
+): Promise<ResourceType | undefined> {
+  const find = (types: readonly ResourceType[]) => types.find((one) => one.group === group && one.kind === kind);
+  const found = find(known.get(client) ?? []);
+  if (found !== undefined) return found;
+  const types = await client.resourceTypes();
+  known.set(client, types);
+  return find(types);
 }
 
 /** Objects that a run is shown with, as far as the client may read them. */

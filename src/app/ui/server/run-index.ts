@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import type { Dialect } from "#kernel/dialect/index.ts";
 import { type ApiClient, Reflector } from "#kernel/kit/index.ts";
 import { keyOf, type ResourceType, type Stored } from "#kernel/model/index.ts";
-import { type Clock, type Logger, type Random, toError } from "#lib/base/index.ts";
+import { type Clock, type Logger, type Millis, onAbort, type Random, toError } from "#lib/base/index.ts";
+import type { RunGap } from "../wire.ts";
 import { summarize, type SummarizedRun } from "./summary.ts";
 
 export interface IndexedRun extends SummarizedRun {
@@ -22,10 +23,15 @@ export interface RunIndexOptions {
   /** Sees all runs; who may see which is decided for each reader. */
   readonly client: ApiClient;
   readonly dialects: readonly Dialect[];
+  /** Mirrored where all namespaces together are refused. */
+  readonly namespace?: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   readonly random: Random;
 }
+
+/** How often a kind that is not served is looked for. */
+const lookAgainMs: Millis = 30_000;
 
 /** Deletions kept for readers that come back; older ones list again. */
 const mostDeletions = 2000;
@@ -41,6 +47,7 @@ export class RunIndex {
   readonly #epoch = randomBytes(6).toString("base64url");
   readonly #stop = new AbortController();
   readonly #ready: Promise<unknown>;
+  readonly #gaps = new Map<string, RunGap>();
   #change = 0;
   #forgotten = 0;
   #sorted: readonly IndexedRun[] | undefined;
@@ -60,6 +67,11 @@ export class RunIndex {
   list(): readonly IndexedRun[] {
     this.#sorted ??= [...this.#runs.values()].sort(byAge);
     return this.#sorted;
+  }
+
+  /** What is missing from the list. */
+  get gaps(): readonly RunGap[] {
+    return [...this.#gaps.values()];
   }
 
   /** The text form of the present state. */
@@ -90,18 +102,39 @@ export class RunIndex {
   }
 
   async #start(options: RunIndexOptions): Promise<void> {
-    const served = await options.client.resourceTypes();
-    const kinds = options.dialects.flatMap((dialect) =>
-      dialect.runs.kinds.flatMap(({ group, kind }) => {
-        const type = served.find((one) => one.group === group && one.kind === kind);
-        return type === undefined ? [] : [{ dialect, type }];
-      }),
-    );
-    await Promise.all(kinds.map((kind) => this.#mirror(kind, options)));
+    const wanted = options.dialects.flatMap((dialect) => dialect.runs.kinds.map((kind) => ({ dialect, ...kind })));
+    await this.#mirrorServed(wanted, options);
   }
 
-  /** Resolves with the first state of the kind. */
-  #mirror({ dialect, type }: Mirrored, { client, clock, log, random }: RunIndexOptions): Promise<void> {
+  /** Resolves with the first state of the kinds that are served, and looks for the others again. */
+  async #mirrorServed(wanted: readonly WantedKind[], options: RunIndexOptions): Promise<void> {
+    const served = await options.client.resourceTypes();
+    const found = wanted.map((kind) => ({
+      ...kind,
+      type: served.find((one) => one.group === kind.group && one.kind === kind.kind),
+    }));
+    const missing = found.filter(({ type }) => type === undefined);
+    for (const { dialect, kind } of missing) this.#note(dialect, kind, { why: "not-served" });
+    if (missing.length > 0) {
+      const again = () => this.#mirrorServed(missing, options).catch(() => undefined);
+      onAbort(
+        this.#stop.signal,
+        options.clock.after(lookAgainMs, () => void again()),
+      );
+    }
+    await Promise.all(
+      found.map(({ dialect, type }) => (type === undefined ? undefined : this.#mirror({ dialect, type }, options))),
+    );
+  }
+
+  #note({ name: dialect }: Dialect, kind: string, gap: Pick<RunGap, "why" | "only"> | undefined): void {
+    const key = `${dialect} ${kind}`;
+    if (gap === undefined) this.#gaps.delete(key);
+    else this.#gaps.set(key, { dialect, kind, ...gap });
+  }
+
+  /** Resolves with the first state of the kind, or with its refusal. */
+  #mirror({ dialect, type }: Mirrored, { client, namespace, clock, log, random }: RunIndexOptions): Promise<void> {
     return new Promise((resolve, reject) => {
       const prefix = `${dialect.name} ${type.kind} `;
       const put = (object: Stored) => {
@@ -111,21 +144,32 @@ export class RunIndex {
           log.warn("run cannot be shown", { kind: type.kind, object: keyOf(object.metadata), error: toError(thrown) });
         }
       };
-      const sink = {
-        replace: (objects: readonly Stored[]) => {
-          const present = new Set(objects.map(({ metadata }) => prefix + keyOf(metadata)));
-          for (const key of this.#runs.keys()) if (key.startsWith(prefix) && !present.has(key)) this.#remove(key);
-          for (const object of objects) put(object);
-          resolve();
-        },
-        apply: (event: { readonly type: string; readonly object: Stored }) =>
-          event.type === "DELETED" ? this.#remove(prefix + keyOf(event.object.metadata)) : put(event.object),
-        passed: () => undefined,
-        // Whoever may not see a kind sees the others; the reflector asks again.
-        refused: () => resolve(),
+      const follow = (only?: string): void => {
+        const stop = new AbortController();
+        const sink = {
+          replace: (objects: readonly Stored[]) => {
+            this.#note(dialect, type.kind, only === undefined ? undefined : { why: "forbidden", only });
+            const present = new Set(objects.map(({ metadata }) => prefix + keyOf(metadata)));
+            for (const key of this.#runs.keys()) if (key.startsWith(prefix) && !present.has(key)) this.#remove(key);
+            for (const object of objects) put(object);
+            resolve();
+          },
+          apply: (event: { readonly type: string; readonly object: Stored }) =>
+            event.type === "DELETED" ? this.#remove(prefix + keyOf(event.object.metadata)) : put(event.object),
+          passed: () => undefined,
+          // Whoever may not see a kind sees the others; the reflector asks again.
+          refused: () => {
+            this.#note(dialect, type.kind, { why: "forbidden" });
+            if (only !== undefined || namespace === undefined) return resolve();
+            stop.abort();
+            follow(namespace);
+          },
+        };
+        const scope = only === undefined ? {} : { namespace: only };
+        const reflector = new Reflector({ client, type, scope, sink, clock, log, random });
+        reflector.run(AbortSignal.any([this.#stop.signal, stop.signal])).catch(reject);
       };
-      const reflector = new Reflector({ client, type, scope: {}, sink, clock, log, random });
-      reflector.run(this.#stop.signal).catch(reject);
+      follow();
     });
   }
 
@@ -155,6 +199,12 @@ export class RunIndex {
   #tell(run: IndexedRun, isDeleted: boolean): void {
     for (const listener of this.#listeners) listener(run, isDeleted);
   }
+}
+
+interface WantedKind {
+  readonly dialect: Dialect;
+  readonly group: string;
+  readonly kind: string;
 }
 
 interface Mirrored {

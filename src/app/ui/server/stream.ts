@@ -4,6 +4,7 @@ import type { PageCall, PageCaller } from "#kernel/apiserver/index.ts";
 import { ApiError, badRequest, isGone, tooManyRequests } from "#kernel/model/index.ts";
 import { isJsonObject, type JsonObject, type Millis, objectsAt, onAbort, textAt, toError } from "#lib/base/index.ts";
 import type { StreamLine, Subscription } from "../wire.ts";
+import { refusalBehind } from "./cluster.ts";
 import type { UiContext } from "./context.ts";
 import { readJson, sendJson } from "./reply.ts";
 import { followers } from "./followers.ts";
@@ -149,7 +150,8 @@ class Stream {
 
 /** Bugs are logged, and told without their inside. */
 function statusOf(thrown: unknown, { log }: UiContext): unknown {
-  if (thrown instanceof ApiError) return thrown.toStatus();
+  const refusal = refusalBehind(thrown);
+  if (refusal instanceof ApiError) return refusal.toStatus();
   log.error("stream failed", { error: toError(thrown) });
   return new ApiError("InternalError", "the server failed to follow this").toStatus();
 }

@@ -8,16 +8,22 @@ import type { UiContext } from "./context.ts";
 export async function systemState(context: UiContext, caller: PageCaller): Promise<SystemState> {
   const { client, identity } = caller;
   const about = caller.mayGet("/slipway/status") ? context.about?.() : undefined;
-  const nodes = await orNothing(client.list(Node).then(({ items }) => items));
+  const { cluster } = context;
+  // A cluster has its own tools for thousands of nodes.
+  const nodes = cluster === undefined ? await orNothing(client.list(Node).then(({ items }) => items)) : [];
+  const upstream = cluster === undefined ? [] : [{ serves: "the Kubernetes API", address: cluster.server }];
   const runs = (await context.index()).list().length;
   return {
     version: textAt(about, "version") ?? context.version,
     user: identity.user,
-    ports: objectsAt(about, "ports").map((port) => ({
-      serves: textAt(port, "serves") ?? "",
-      address: textAt(port, "address") ?? "",
-      ...(textAt(port, "trouble") === undefined ? {} : { trouble: textAt(port, "trouble") ?? "" }),
-    })),
+    ports: [
+      ...upstream,
+      ...objectsAt(about, "ports").map((port) => ({
+        serves: textAt(port, "serves") ?? "",
+        address: textAt(port, "address") ?? "",
+        ...(textAt(port, "trouble") === undefined ? {} : { trouble: textAt(port, "trouble") ?? "" }),
+      })),
+    ],
     conditions: (nodes ?? []).flatMap((node) => objectsAt(asJson(node), "status", "conditions").map(conditionOf)),
     figures: { runs },
   };

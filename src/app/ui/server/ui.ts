@@ -3,6 +3,7 @@ import type { Dialect, Templates } from "#kernel/dialect/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { ApiError, unknownResource } from "#kernel/model/index.ts";
 import type { Clock, JsonObject, Logger, Random } from "#lib/base/index.ts";
+import { callerOf, type Cluster, forward, refusalBehind } from "./cluster.ts";
 import { lint, listStartables } from "./lint.ts";
 import { listAgents, readableBy, type UiContext } from "./context.ts";
 import { approvalsOf, fleetOf, sourcesOf } from "./lists.ts";
@@ -28,6 +29,8 @@ export interface UiOptions {
   readonly templates?: Templates;
   /** As of `/slipway/status`. */
   readonly about?: () => JsonObject;
+  /** The client is of this one, and of the one user who may log in. */
+  readonly cluster?: Cluster;
 }
 
 /** What answers below `/slipway/`: the page, and its data for callers with a session. */
@@ -37,18 +40,29 @@ export function createUi(options: UiOptions): Pages {
   const context: UiContext = {
     ...options,
     index: () => {
-      index ??= new RunIndex(options);
+      index ??= new RunIndex({ ...options, namespace: options.cluster?.namespace });
       return index.ready();
     },
   };
   const logs = new LogIndex();
   const streams = new Streams(context, logs);
+  const { client, cluster } = options;
+  const answer = async (call: PageCall, caller: PageCaller): Promise<void> => {
+    protect(call.response);
+    if (cluster === undefined) return await answerData({ context, streams, logs, call, caller });
+    try {
+      if (/^\/api(?:\/|$)/.test(call.path)) await forward(cluster, call);
+      else await answerData({ context, streams, logs, call, caller: callerOf(caller, client) });
+    } catch (thrown) {
+      throw refusalBehind(thrown);
+    }
+  };
   return {
+    ...(cluster === undefined ? {} : { hasApi: true }),
     async answer(call) {
       const { caller, request, response, path } = call;
-      if (caller === undefined) return await files.answer(request, response, path);
-      protect(response);
-      await answerData({ context, streams, logs, call, caller });
+      if (caller === undefined) await files.answer(request, response, path);
+      else await answer(call, caller);
     },
     close: () => index?.close(),
   };
@@ -119,7 +133,9 @@ async function listRuns({ context, call, caller }: Asked): Promise<void> {
   // The version first: what changes meanwhile comes once more.
   const resourceVersion = index.version;
   const page = pageOf(index.list(), filter, call.query);
-  sendJson(call.response, { ...page, resourceVersion, now: context.clock.now() });
+  const { gaps } = index;
+  const isCut = gaps.length > 0;
+  sendJson(call.response, { ...page, ...(isCut ? { gaps } : {}), resourceVersion, now: context.clock.now() });
 }
 
 async function oneRun({ context, call, caller }: Asked, rest: readonly string[]): Promise<void> {

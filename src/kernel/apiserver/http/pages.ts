@@ -5,6 +5,8 @@ import type { Identity } from "../authz/identity.ts";
 
 /** What pages are made of: static files, open to all, and what sessions may read. Thrown refusals become a Status. */
 export interface Pages {
+  /** Paths below `/slipway/api` come here as well, instead of to this server's own API. */
+  readonly hasApi?: boolean;
   answer(call: PageCall): Promise<void>;
   close(): void;
 }

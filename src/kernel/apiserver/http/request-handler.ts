@@ -217,7 +217,7 @@ async function route(
     return send(anonymous, open);
   }
   if (isSessionPath(path)) return answerSession(door, anonymous, told);
-  const mirrored = mirroredPath(path);
+  const mirrored = door.pages?.hasApi === true ? undefined : mirroredPath(path);
   if (mirrored === undefined && isPagePath(path) && path !== statusPath) return answerPage(door, anonymous, told);
   const { identity, proof } =
     mirrored === undefined ? identify(door, request, told) : identifySession(door, request, path, told);

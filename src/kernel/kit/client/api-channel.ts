@@ -74,6 +74,11 @@ export class ApiChannel {
     });
   }
 
+  /** A 2xx answer for whoever passes it on: the reader reads its body to the end or destroys it. */
+  open(request: HttpRequest): Promise<HttpAnswer> {
+    return this.#repeated({ ...request, isStream: true }, async (answer) => answer);
+  }
+
   /** Opens a WebSocket. Retried only after a 401: it may have begun something before the connection broke. */
   async upgrade(request: UpgradeRequest): Promise<ChannelSocket> {
     try {

@@ -1,6 +1,6 @@
 import { batch, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { RunPhase } from "#engine/index.ts";
-import type { RunPage, RunsBookmark, RunSummary, StreamLine } from "#app/ui/wire.ts";
+import type { RunGap, RunPage, RunsBookmark, RunSummary, StreamLine } from "#app/ui/wire.ts";
 import { requestJson } from "./api.ts";
 import { queryOf, type RunFilter } from "./filter.ts";
 import { inFrame } from "./frame.ts";
@@ -30,6 +30,7 @@ export class RunList {
   readonly counts = signal<Counts>({});
   readonly total = signal(0);
   readonly isComplete = signal(true);
+  readonly gaps = signal<readonly RunGap[]>([]);
   readonly #abort = new AbortController();
   #continue: string | undefined;
   #isLoadingMore = false;
@@ -108,6 +109,7 @@ export class RunList {
 
   #setPage(page: RunPage): void {
     this.#continue = page.continue;
+    this.gaps.value = page.gaps ?? [];
     this.isComplete.value = page.continue === undefined;
     this.counts.value = page.counts;
     this.total.value = page.total;

@@ -8,6 +8,7 @@ import { href, navigate, place, setQuery } from "../data/router.ts";
 import { RunList } from "../data/runs.ts";
 import { rowHeight } from "../data/settings.ts";
 import { clock } from "../data/time.ts";
+import { Gaps } from "../parts/gaps.tsx";
 import { useKeys, useOffer } from "../parts/hooks.ts";
 import { Phase, PhaseShape } from "../parts/phase.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
@@ -30,6 +31,7 @@ export function View() {
         <a href={href("/sources")}>Group by source</a>
       </div>
       <FilterLine line={line.value} list={list} />
+      <Gaps gaps={list.gaps.value} />
       <Fresh list={list} />
       <RunTable list={list} isFiltered={line.value !== ""} />
     </div>
