@@ -50,15 +50,18 @@ test("slipway ui prints a code that opens one session, and neither is ever writt
   const login = await ask("POST", printed.url, json, JSON.stringify({ code: printed.code }));
   expect(login.status, login.body).toBe(201);
   expect((await ask("POST", printed.url, json, JSON.stringify({ code: printed.code }))).status).toBe(401);
-  const who = await ask("GET", printed.url, { Cookie: login.cookie });
-  expect(JSON.parse(who.body)).toMatchObject({ user: "slipway:admin" });
-  expect((await ask("GET", `${server.url}/api/v1/pods`, { Cookie: login.cookie })).status).toBe(401);
-  expect((await ask("DELETE", printed.url, { Cookie: login.cookie })).status).toBe(200);
+  const { key } = JSON.parse(login.body) as { readonly key: string };
+  const session = { Cookie: login.cookie, "X-Slipway-Request": key };
   expect((await ask("GET", printed.url, { Cookie: login.cookie })).status).toBe(401);
+  const who = await ask("GET", printed.url, session);
+  expect(JSON.parse(who.body)).toMatchObject({ user: "slipway:admin" });
+  expect((await ask("GET", `${server.url}/api/v1/pods`, session)).status).toBe(401);
+  expect((await ask("DELETE", printed.url, session)).status).toBe(200);
+  expect((await ask("GET", printed.url, session)).status).toBe(401);
   await server.stop();
   const audit = await readFile(join(server.directory, "audit/audit.jsonl"), "utf8");
   expect(audit).toContain('"path":"/slipway/session"');
-  for (const secret of [printed.code, login.cookie.split("=")[1] ?? ""]) {
+  for (const secret of [printed.code, key, login.cookie.split("=")[1] ?? ""]) {
     expect(secret.length).toBeGreaterThan(40);
     expect(`${audit}${server.log()}`).not.toContain(secret);
   }

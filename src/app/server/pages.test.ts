@@ -54,16 +54,18 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
+type Session = Readonly<Record<"Cookie" | "X-Slipway-Request", string>>;
+
 /** A session of the user whose certificate gets the code; of the administrator by default. */
-async function cookie(ask: Ask = {}): Promise<string> {
+async function login(ask: Ask = {}): Promise<Session> {
   const { json: made } = await api.ask("POST", "/slipway/codes", ask);
   const bytes = JSON.stringify({ code: String(made["code"]) });
-  const { headers } = await api.ask("POST", "/slipway/session", { bytes, headers: json, token: false });
-  return headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
+  const { headers, json: answer } = await api.ask("POST", "/slipway/session", { bytes, headers: json, token: false });
+  return { Cookie: headers["set-cookie"]?.[0]?.split(";")[0] ?? "", "X-Slipway-Request": String(answer["key"]) };
 }
 
-const as = async (Cookie: string, path: string, more: Readonly<Record<string, string>> = {}) =>
-  api.ask("GET", path, { headers: { ...header, Cookie, ...more }, token: false });
+const as = async (session: Partial<Session>, path: string, more: Readonly<Record<string, string>> = {}) =>
+  api.ask("GET", path, { headers: { ...header, ...session, ...more }, token: false });
 
 const workflow = (name: string, more: object = {}) => ({
   apiVersion: "slipway.dev/v1alpha1",
@@ -131,11 +133,14 @@ describe("data", () => {
   const paths = ["/slipway/runs", "/slipway/system", "/slipway/fleet", "/slipway/startables"];
 
   test("take a session and the header", async () => {
-    const Cookie = await cookie();
+    const session = await login();
+    const { Cookie } = session;
     for (const path of paths) {
-      expect((await as(Cookie, path)).status, path).toBe(200);
-      expect((await as("", path)).status, path).toBe(401);
-      expect((await as("__Host-slipway-session=guess", path)).status, path).toBe(401);
+      expect((await as(session, path)).status, path).toBe(200);
+      expect((await as({}, path)).status, path).toBe(401);
+      expect((await as({ Cookie }, path)).status, path).toBe(401);
+      expect((await as({ ...session, Cookie: "__Host-slipway-session=guess" }, path)).status, path).toBe(401);
+      await clock.advance(1000);
       const plain = await api.ask("GET", path, { headers: { Cookie }, token: false });
       expect(plain.text).toBe("<!doctype html>page");
       // A token is no session.
@@ -150,13 +155,13 @@ describe("data", () => {
     ["of a form", { "Content-Type": "application/x-www-form-urlencoded" }, 415],
     ["of a form in plain text", { "Content-Type": "text/plain" }, 415],
   ])("a POST %s is refused", async (_what, more, status) => {
-    const headers = { ...json, Cookie: await cookie(), ...more };
+    const headers = { ...json, ...(await login()), ...more };
     const asked = { bytes: '{"text":"a: 1"}', headers, token: false } as const;
     expect((await api.ask("POST", "/slipway/lint", asked)).status).toBe(status);
   });
 
   test("a POST without the header is refused", async () => {
-    const headers = { "Content-Type": "application/json", Cookie: await cookie() };
+    const headers = { "Content-Type": "application/json", Cookie: (await login()).Cookie };
     const asked = { bytes: "{}", headers, token: false } as const;
     expect((await api.ask("POST", "/slipway/stream", asked)).status).toBe(405);
     expect((await api.ask("POST", "/slipway/api/api/v1/namespaces", asked)).status).toBe(403);
@@ -164,21 +169,21 @@ describe("data", () => {
 
   test("a viewer sees runs, and neither reads Secrets nor acts; a stranger sees nothing", async () => {
     await api.client.create(type, workflow("seen"));
-    const viewer = await viewerCookie(["slipway:viewers"], "vera");
+    const viewer = await loginOf(["slipway:viewers"], "vera");
     expect((await as(viewer, "/slipway/runs?text=seen")).json).toMatchObject({ total: 1 });
     expect((await as(viewer, "/slipway/runs/workflow/default/seen")).status).toBe(200);
     expect((await as(viewer, "/slipway/api/api/v1/namespaces/default/secrets")).status).toBe(403);
     const path = "/slipway/api/apis/slipway.dev/v1alpha1/namespaces/default/runactions";
-    const headers = { ...json, Cookie: viewer };
+    const headers = { ...json, ...viewer };
     expect((await api.ask("POST", path, { bytes: "{}", headers, token: false })).status).toBe(403);
-    const stranger = await viewerCookie([], "stan");
+    const stranger = await loginOf([], "stan");
     expect((await as(stranger, "/slipway/runs")).json).toMatchObject({ total: 0, items: [], counts: {} });
     expect((await as(stranger, "/slipway/runs/workflow/default/seen")).status).toBe(403);
     expect((await as(stranger, "/slipway/logs/workflow/default/seen?step=a")).status).toBe(403);
   });
 
   test("a stream takes at most a hundred known subscriptions, and is changed by its own user only", async () => {
-    const headers = { ...json, Cookie: await cookie() };
+    const headers = { ...json, ...(await login()) };
     const post = (path: string, body: object) =>
       api.ask("POST", path, { bytes: JSON.stringify(body), headers, token: false });
     const one = (id: number) => ({ id: `${id}`, what: "runs", params: {} });
@@ -189,7 +194,7 @@ describe("data", () => {
   });
 
   test("HTML in names and messages stays text of JSON", async () => {
-    const answer = await as(await cookie(), "/slipway/runs/workflow/default/%3Cscript%3E");
+    const answer = await as(await login(), "/slipway/runs/workflow/default/%3Cscript%3E");
     expect(answer.status).toBe(404);
     expect(answer.headers["content-type"]).toBe("application/json");
     expect(answer.headers["content-security-policy"]).toContain("default-src 'none'");
@@ -199,20 +204,20 @@ describe("data", () => {
 test("two thousand runs are viewed once each, and a filter finds some of them", async () => {
   const many = Array.from({ length: 2000 }, (_, index) => workflow(`many-${index}`));
   await api.client.createMany?.(type, many);
-  const Cookie = await cookie();
-  await expect.poll(async () => (await as(Cookie, "/slipway/runs?text=many-")).json["total"]).toBe(2000);
+  const session = await login();
+  await expect.poll(async () => (await as(session, "/slipway/runs?text=many-")).json["total"]).toBe(2000);
   const before = views;
   expect(before).toBeLessThan(2100);
-  const page = await as(Cookie, "/slipway/runs?text=many-19&limit=2");
+  const page = await as(session, "/slipway/runs?text=many-19&limit=2");
   expect(page.json).toMatchObject({ total: 111, counts: { Pending: 111 } });
   expect(page.json["items"]).toHaveLength(2);
-  const next = await as(Cookie, `/slipway/runs?text=many-19&limit=200&continue=${String(page.json["continue"])}`);
+  const next = await as(session, `/slipway/runs?text=many-19&limit=200&continue=${String(page.json["continue"])}`);
   expect(next.json["items"]).toHaveLength(109);
   expect(views).toBe(before);
 });
 
-async function viewerCookie(groups: readonly string[], user: string): Promise<string> {
+async function loginOf(groups: readonly string[], user: string): Promise<Session> {
   const { createStaticToken } = await import("#kernel/apiserver/index.ts");
   const token = await createStaticToken(api.store, user, groups);
-  return await cookie({ token });
+  return await login({ token });
 }

@@ -16,10 +16,10 @@ const json = { ...header, "Content-Type": "application/json" };
 const codeOf = async (ask: Ask = {}) => String((await api.ask("POST", "/slipway/codes", ask)).json["code"]);
 const login = (code: string, headers: Readonly<Record<string, string>> = json) =>
   api.ask("POST", "/slipway/session", { bytes: JSON.stringify({ code }), headers, token: false });
-/** The cookie of a new session, as a browser sends it. */
-const cookie = async (): Promise<string> => {
-  const { headers } = await login(await codeOf());
-  return headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
+/** Cookie and key of a new session, as a page sends them. */
+const opened = async (): Promise<{ readonly Cookie: string; readonly "X-Slipway-Request": string }> => {
+  const { headers, json: answer } = await login(await codeOf());
+  return { Cookie: headers["set-cookie"]?.[0]?.split(";")[0] ?? "", "X-Slipway-Request": String(answer["key"]) };
 };
 const session = (method: string, headers: Readonly<Record<string, string>>) =>
   api.ask(method, "/slipway/session", { headers, token: false });
@@ -32,7 +32,12 @@ describe("logging in", () => {
     const answer = await login(code);
     expect([answer.status, answer.json]).toEqual([
       201,
-      { user: "slipway:admin", groups: ["system:masters", "system:authenticated"], until: expect.any(String) },
+      {
+        user: "slipway:admin",
+        groups: ["system:masters", "system:authenticated"],
+        until: expect.any(String),
+        key: expect.stringMatching(/^[\w-]{43}$/),
+      },
     ]);
     expect(answer.headers["set-cookie"]).toEqual([
       expect.stringMatching(/^__Host-slipway-session=[\w-]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict$/),
@@ -79,32 +84,36 @@ describe("a code is for", () => {
   });
 
   test("nobody who has a session alone", async () => {
-    const headers = { ...header, Cookie: await cookie() };
+    const headers = await opened();
     expect((await api.ask("POST", "/slipway/codes", { headers, token: false })).status).toBe(401);
   });
 });
 
 describe("a session", () => {
-  test("says who is logged in, with the header only", async () => {
-    const Cookie = await cookie();
-    const { status, json: who } = await session("GET", { ...header, Cookie });
+  test("says who is logged in, with cookie and key only", async () => {
+    const { Cookie, ...key } = await opened();
+    const { status, json: who } = await session("GET", { ...key, Cookie });
     expect([status, who]).toEqual([200, expect.objectContaining({ user: "slipway:admin" })]);
+    expect(who["key"]).toBe(undefined);
     expect((await session("GET", { Cookie })).status).toBe(403);
-    expect((await session("GET", { ...header })).status).toBe(401);
-    expect((await session("GET", { ...header, Cookie: "__Host-slipway-session=guess" })).status).toBe(401);
-    const among = { ...header, Cookie: `a=b; ${Cookie}; c=d` };
+    expect((await session("GET", key)).status).toBe(401);
+    expect((await session("GET", { ...key, Cookie: "__Host-slipway-session=guess" })).status).toBe(401);
+    // Programs at other ports of this host get the cookie from the browser, and the key from nobody.
+    expect((await session("GET", { ...header, Cookie })).status).toBe(401);
+    expect((await session("DELETE", { ...header, Cookie })).json).toEqual({ ended: false });
+    const among = { ...key, Cookie: `a=b; ${Cookie}; c=d` };
     expect((await session("GET", among)).status).toBe(200);
   });
 
   test("lets nobody into the API", async () => {
-    const headers = { ...header, Cookie: await cookie() };
+    const headers = await opened();
     for (const path of ["/api/v1/pods", "/api", "/metrics", "/"]) {
       expect((await api.ask("GET", path, { headers, token: false })).status).toBe(401);
     }
   });
 
   test("ends by logging out, and its cookie goes", async () => {
-    const headers = { ...header, Cookie: await cookie() };
+    const headers = await opened();
     const answer = await session("DELETE", headers);
     expect([answer.status, answer.json]).toEqual([200, { ended: true }]);
     expect(answer.headers["set-cookie"]?.[0]).toMatch(/^__Host-slipway-session=; Max-Age=0; .*HttpOnly/);

@@ -4,7 +4,7 @@ import { formatTime, isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import type { Identity } from "../authz/identity.ts";
 import type { Limits } from "../verbs/limits.ts";
 import type { Authenticator } from "../authz/tokens.ts";
-import type { Session, Sessions, Witness } from "../sessions/sessions.ts";
+import type { Session, SessionProof, Sessions, Witness } from "../sessions/sessions.ts";
 import { decodeJson, mediaTypeOf } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import { readBody } from "./read-body.ts";
@@ -12,12 +12,12 @@ import { MethodNotAllowed } from "./resource-handler.ts";
 import { jsonReply, type Reply } from "./respond.ts";
 
 //   POST   /slipway/codes     with a token or a certificate: {code, until}, for whoever is to log in with it
-//   POST   /slipway/session   {code}: logs in; the answer sets the cookie
+//   POST   /slipway/session   {code}: logs in; the answer sets the cookie, and has the key of the session
 //   GET    /slipway/session   who is logged in
 //   DELETE /slipway/session   logs out
 //
-// The cookie is read here only, and only together with a header that forms and links cannot send. `sessionOf` admits
-// requests of pages to other paths below /slipway.
+// The cookie is read here only, and only together with a header that forms and links cannot send, whose value is the key.
+// `sessionOf` admits requests of pages to other paths below /slipway.
 
 const codesPath = "/slipway/codes";
 const sessionPath = "/slipway/session";
@@ -25,7 +25,7 @@ const sessionPath = "/slipway/session";
 /** With this prefix browsers send it to this very host over TLS only. */
 const cookieName = "__Host-slipway-session";
 const cookieRules = "Path=/; Secure; HttpOnly; SameSite=Strict";
-/** Any value will do: pages of other sites would need permission to send it. */
+/** Pages of other sites would need permission to send it. Any value will do to log in. */
 const headerName = "x-slipway-request";
 const maxCodeBodyBytes = 1024;
 
@@ -92,7 +92,7 @@ async function login({ sessions, authenticator, limits }: SessionServer, exchang
   if (typeof code !== "string") throw badRequest(`code: expected the text that "slipway ui" has printed`);
   const session = sessions.redeem(code);
   if (session === undefined) throw authenticator.refusal(request.socket.remoteAddress ?? "");
-  const { reply } = answerOf(session);
+  const { reply } = answerOf(session, { key: session.key });
   return {
     identity: session.identity,
     reply: { ...reply, code: 201, headers: { "Set-Cookie": `${cookieName}=${session.secret}; ${cookieRules}` } },
@@ -115,36 +115,40 @@ export function sessionOf(
   path: string,
 ): { readonly identity: Identity; readonly proof: Witness } {
   if (!isFromPage(request)) throw headerMissing(path);
-  const { session, secret } = findSession(server, request);
-  return { identity: session.identity, proof: () => server.sessions.find(secret)?.identity };
+  const { session, proof } = findSession(server, request);
+  return { identity: session.identity, proof: () => server.sessions.find(proof)?.identity };
 }
 
 function findSession(
   { sessions, authenticator }: Pick<SessionServer, "sessions" | "authenticator">,
   request: IncomingMessage,
-): { readonly session: Session; readonly secret: string } {
-  const secret = secretIn(request.headers.cookie);
-  const session = secret === undefined ? undefined : sessions.find(secret);
-  if (secret !== undefined && session !== undefined) return { session, secret };
-  if (secret === undefined) throw new ApiError("Unauthorized", "Unauthorized");
+): { readonly session: Session; readonly proof: SessionProof } {
+  const proof = proofIn(request);
+  if (proof === undefined) throw new ApiError("Unauthorized", "Unauthorized");
+  const session = sessions.find(proof);
+  if (session !== undefined) return { session, proof };
   throw authenticator.refusal(request.socket.remoteAddress ?? "");
 }
 
 /** Also clears the cookie. Succeeds without a session. */
 function logout({ sessions }: SessionServer, { request }: Exchange): SessionReply {
-  const secret = secretIn(request.headers.cookie);
-  const session = secret === undefined ? undefined : sessions.find(secret);
-  if (secret !== undefined) sessions.end(secret);
-  const reply = jsonReply({ ended: session !== undefined });
+  const proof = proofIn(request);
+  const session = proof === undefined ? undefined : sessions.find(proof);
+  const reply = jsonReply({ ended: proof !== undefined && sessions.end(proof) });
   return {
     ...(session === undefined ? {} : { identity: session.identity }),
     reply: { ...reply, headers: { "Set-Cookie": `${cookieName}=; Max-Age=0; ${cookieRules}` } },
   };
 }
 
-function answerOf({ identity, until }: Session): SessionReply {
-  const who: JsonObject = { user: identity.user, groups: [...identity.groups], until: formatTime(until) };
+function answerOf({ identity, until }: Session, more: JsonObject = {}): SessionReply {
+  const who: JsonObject = { user: identity.user, groups: [...identity.groups], until: formatTime(until), ...more };
   return { identity, reply: jsonReply(who) };
+}
+
+function proofIn({ headers }: IncomingMessage): SessionProof | undefined {
+  const [secret, key] = [secretIn(headers.cookie), headers[headerName]];
+  return secret === undefined || typeof key !== "string" || key.length > 100 ? undefined : { secret, key };
 }
 
 /** RFC 6265 4.2: pairs separated by semicolons; the first one of the name counts. */

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
-import { Sessions } from "./sessions.ts";
+import type { Identity } from "../authz/identity.ts";
+import { type SessionProof, Sessions } from "./sessions.ts";
 
 const ann = { user: "ann", groups: ["devs"] };
 const minute = 60_000;
@@ -11,7 +12,10 @@ beforeEach(() => {
   sessions = new Sessions(clock);
 });
 const named = (user: string) => ({ user, groups: [] });
-const login = (who = ann) => sessions.redeem(sessions.issueCode(() => who).code);
+function login(who: Identity = ann): SessionProof {
+  const { secret = "", key = "" } = sessions.redeem(sessions.issueCode(() => who).code) ?? {};
+  return { secret, key };
+}
 
 describe("a code", () => {
   test("is good once", () => {
@@ -53,31 +57,46 @@ describe("a code", () => {
 
 describe("a session", () => {
   test("is somebody's for twelve hours", async () => {
-    const secret = login()?.secret ?? "";
+    const proof = login();
     await clock.advance(720 * minute - 1);
-    expect(sessions.find(secret)).toMatchObject({ identity: ann });
+    expect(sessions.find(proof)).toMatchObject({ identity: ann });
     await clock.advance(1);
-    expect(sessions.find(secret)).toBe(undefined);
+    expect(sessions.find(proof)).toBe(undefined);
   });
 
   test("ends when it is told to", () => {
-    const secret = login()?.secret ?? "";
-    sessions.end(secret);
-    expect(sessions.find(secret)).toBe(undefined);
+    const proof = login();
+    expect(sessions.end(proof)).toBe(true);
+    expect(sessions.find(proof)).toBe(undefined);
+    expect(sessions.end(proof)).toBe(false);
+  });
+
+  test("takes secret and key; one without the other neither finds nor ends it", () => {
+    const [proof, other] = [login(), login()];
+    for (const part of [
+      { ...proof, key: other.key },
+      { ...proof, key: "" },
+      { ...other, key: proof.key },
+      { ...proof, secret: proof.key },
+    ]) {
+      expect(sessions.find(part)).toBe(undefined);
+      expect(sessions.end(part)).toBe(false);
+    }
+    expect(sessions.find(proof)).toBeDefined();
   });
 
   test("ends for good when what was shown for it is taken back", () => {
     let who: typeof ann | undefined = ann;
-    const secret = sessions.redeem(sessions.issueCode(() => who).code)?.secret ?? "";
-    expect(sessions.find(secret)?.identity).toBe(ann);
+    const { secret = "", key = "" } = sessions.redeem(sessions.issueCode(() => who).code) ?? {};
+    expect(sessions.find({ secret, key })?.identity).toBe(ann);
     who = undefined;
-    expect(sessions.find(secret)).toBe(undefined);
+    expect(sessions.find({ secret, key })).toBe(undefined);
     who = ann;
-    expect(sessions.find(secret)).toBe(undefined);
+    expect(sessions.find({ secret, key })).toBe(undefined);
   });
 
   test("gives way when its user has fifty newer ones, or all together a thousand", () => {
-    const [first, second, third] = [login()?.secret ?? "", login()?.secret ?? "", login()?.secret ?? ""];
+    const [first, second, third] = [login(), login(), login()];
     for (let count = 0; count < 48; count += 1) login();
     expect(sessions.find(first)).toBe(undefined);
     expect(sessions.find(second)).toBeDefined();

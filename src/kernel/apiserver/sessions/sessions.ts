@@ -2,7 +2,10 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Clock, Instant, Millis } from "#lib/base/index.ts";
 import type { Identity } from "../authz/identity.ts";
 
-// Browser sessions, in memory only: they end with the server. Codes and secrets are 256 random bits, kept as SHA-256.
+// Browser sessions, in memory only: they end with the server. Codes, secrets and keys are 256 random bits, kept as SHA-256.
+//
+// A session takes two of them: browsers send cookies to every port of a host, so that any other program on this machine
+// whose page the user opens gets the secret. The key is kept by the page, whose storage no other port can read.
 
 /** Identifies somebody again; undefined once revoked. */
 export type Witness = () => Identity | undefined;
@@ -26,6 +29,14 @@ interface Held {
   readonly user: string;
   readonly witness: Witness;
   readonly until: Instant;
+  /** Hash of the key of a session. */
+  readonly key?: string;
+}
+
+/** What a browser keeps of a session: the secret as a cookie, the key in the storage of the page. */
+export interface SessionProof {
+  readonly secret: string;
+  readonly key: string;
 }
 
 /** A user's oldest is dropped for newer ones; the oldest of all only with very many users. */
@@ -45,26 +56,31 @@ export class Sessions {
     return { code: keep(this.#codes, mostCodes, { user, witness, until }), until };
   }
 
-  /** The secret of a new session of twelve hours; undefined for an invalid, used or expired code or a revoked user. */
-  redeem(code: string): (Session & { readonly secret: string }) | undefined {
+  /** A new session of twelve hours; undefined for an invalid, used or expired code or a revoked user. */
+  redeem(code: string): (Session & SessionProof) | undefined {
     const held = this.#codes.get(hashOf(code));
     this.#codes.delete(hashOf(code));
     const session = this.#judge(held);
     if (held === undefined || session === undefined) return undefined;
     const until = this.#clock.now() + sessionMs;
-    const secret = keep(this.#sessions, mostSessions, { ...held, until });
-    return { identity: session.identity, until, secret };
+    const key = randomBytes(32).toString("base64url");
+    const secret = keep(this.#sessions, mostSessions, { ...held, until, key: hashOf(key) });
+    return { identity: session.identity, until, secret, key };
   }
 
   /** The session, while its credential is valid. */
-  find(secret: string): Session | undefined {
-    const session = this.#judge(this.#sessions.get(hashOf(secret)));
-    if (session === undefined) this.end(secret);
+  find({ secret, key }: SessionProof): Session | undefined {
+    const held = this.#sessions.get(hashOf(secret));
+    // Whoever has the cookie alone ends nothing either.
+    if (held?.key !== hashOf(key)) return undefined;
+    const session = this.#judge(held);
+    if (session === undefined) this.#sessions.delete(hashOf(secret));
     return session;
   }
 
-  end(secret: string): void {
-    this.#sessions.delete(hashOf(secret));
+  /** Returns whether there was such a session. */
+  end(proof: SessionProof): boolean {
+    return this.find(proof) !== undefined && this.#sessions.delete(hashOf(proof.secret));
   }
 
   #judge(held: Held | undefined): Session | undefined {

@@ -28,6 +28,29 @@ export interface RequestOptions {
 
 export const base = "/slipway";
 
+const keyName = "slipway.session";
+/** Where storage is forbidden, the session lasts as long as the page. */
+let keptKey = "none";
+
+/** What proves that a request is of this page: cookies alone reach every port of the host. */
+function sessionKey(): string {
+  try {
+    return localStorage.getItem(keyName) ?? keptKey;
+  } catch {
+    return keptKey;
+  }
+}
+
+/** Keeps the key of a new session, for all pages of this browser. */
+export function keepSessionKey(key: string): void {
+  keptKey = key;
+  try {
+    localStorage.setItem(keyName, key);
+  } catch {
+    // As above.
+  }
+}
+
 export function addressOf(path: string, query: RequestOptions["query"] = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== "") parameters.set(name, value);
@@ -45,7 +68,7 @@ export async function send(method: string, path: string, options: RequestOptions
       method,
       credentials: "same-origin",
       headers: {
-        "X-Slipway-Request": "1",
+        "X-Slipway-Request": sessionKey(),
         Accept: options.accept ?? "application/json",
         ...(options.body === undefined ? {} : { "Content-Type": options.contentType ?? "application/json" }),
       },

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { Instant } from "#lib/base/index.ts";
 import type { StreamLine, Subscription, Subscriptions } from "#app/ui/wire.ts";
-import { RequestFailure, requestJson, send } from "./api.ts";
+import { keepSessionKey, RequestFailure, requestJson, send } from "./api.ts";
 import { readLines, Stream } from "./stream.ts";
 import { clock, serverNow } from "./time.ts";
 
@@ -80,9 +80,10 @@ export function noteSignedOut(thrown: unknown): void {
   }
 }
 
-/** Exchanges a code of `slipway ui` for the session's cookie. */
+/** Exchanges a code of `slipway ui` for the session's cookie and key. */
 export async function login(code: string): Promise<void> {
-  await requestJson("POST", "/session", { body: { code } });
+  const { key } = await requestJson<{ readonly key: string }>("POST", "/session", { body: { code } });
+  keepSessionKey(key);
   connection.value = { is: "connecting" };
   stream.retryNow();
 }
