@@ -193,6 +193,16 @@ describe("data", () => {
     expect((await post("/slipway/stream/guess", { subscriptions: [] })).status).toBe(404);
   });
 
+  test("a text to check is short enough not to hold up the server, and so is the answer", async () => {
+    const headers = { ...json, ...(await login()) };
+    const lint = (text: string) =>
+      api.ask("POST", "/slipway/lint", { bytes: JSON.stringify({ text }), headers, token: false });
+    expect((await lint("a: ".repeat(100_000))).status).toBe(413);
+    const { status, json: answer } = await lint("---\na: 1\n".repeat(2000));
+    expect(status).toBe(200);
+    expect(answer["problems"]).toHaveLength(1000);
+  });
+
   test("HTML in names and messages stays text of JSON", async () => {
     const answer = await as(await login(), "/slipway/runs/workflow/default/%3Cscript%3E");
     expect(answer.status).toBe(404);

@@ -1,12 +1,24 @@
 import type { PageCaller } from "#kernel/apiserver/index.ts";
 import type { Dialect, Startable, StartParameter } from "#kernel/dialect/index.ts";
-import { asJson, badRequest, isForbidden, isNotFound, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import {
+  ApiError,
+  asJson,
+  badRequest,
+  isForbidden,
+  isNotFound,
+  type KubeObject,
+  type Stored,
+} from "#kernel/model/index.ts";
 import { hasErrors, isJsonObject, type JsonObject, textAt } from "#lib/base/index.ts";
 import { isRunOf, previewProblems, type ReadDocuments, readTexts } from "#app/runs/index.ts";
 import type { LintAnswer, StartableObject } from "../wire.ts";
 import type { UiContext } from "./context.ts";
 
 const mostStartables = 500;
+/** Reading a text holds up every other request: about a second for the longest. */
+const longestText = 256 * 1024;
+/** A text of nothing but mistakes has one in every line. */
+const mostProblems = 1000;
 
 /** The problems that `slipway lint` reports for a text, or those of a new run of a stored object. Stores nothing. */
 export async function lint(
@@ -22,10 +34,12 @@ export async function lint(
 }
 
 async function lintText(context: UiContext, text: string, signal: AbortSignal): Promise<LintAnswer> {
+  if (text.length > longestText)
+    throw new ApiError("RequestEntityTooLarge", `text: expected at most ${longestText} characters; use slipway lint`);
   const read = await readTexts([{ file: "document", text }], { lint: true });
   const rendered = hasErrors(read.problems) ? [] : await rendering(context, read, signal);
   return {
-    problems: [...read.problems, ...rendered],
+    problems: [...read.problems, ...rendered].slice(0, mostProblems),
     documents: read.documents.map(({ object, dialect }) => documentOf(object, dialect)),
   };
 }

@@ -13,7 +13,7 @@ import type { LogIndex } from "./logs.ts";
 
 const mostSubscriptions = 100;
 const mostStreamsOfUser = 50;
-/** A reader that lets more wait is cut: it lists again when it is back. */
+/** A reader that lets more wait is cut: it lists again when it is back. One line, a whole run, may be longer. */
 const mostBacklogBytes = 4 * 1024 * 1024;
 /** Tells both sides that the other is there. */
 const heartbeatMs: Millis = 20_000;
@@ -65,6 +65,7 @@ class Stream {
   readonly #response: ServerResponse;
   readonly #running = new Map<string, { readonly text: string; readonly stop: AbortController }>();
   #cancelBeat: () => void = () => undefined;
+  #longestBytes = 0;
 
   constructor(context: UiContext, logs: LogIndex, { response }: PageCall, caller: PageCaller) {
     this.#context = context;
@@ -140,11 +141,13 @@ class Stream {
 
   #write(line: StreamLine): void {
     if (this.#response.destroyed || this.#response.writableEnded) return;
-    if (this.#response.writableLength > mostBacklogBytes) {
+    if (this.#response.writableLength > mostBacklogBytes + this.#longestBytes) {
       this.#response.destroy();
       return;
     }
-    this.#response.write(`${JSON.stringify(line)}\n`);
+    const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
+    this.#longestBytes = Math.max(this.#longestBytes, bytes.length);
+    this.#response.write(bytes);
   }
 }
 

@@ -94,13 +94,14 @@ export function View() {
   );
 }
 
-const mostFileBytes = 2 * 1024 * 1024;
+/** The server checks no longer texts. */
+const mostFileBytes = 256 * 1024;
 
 function Document({ text, problems }: { readonly text: { value: string }; readonly problems: LintAnswer["problems"] }) {
   const failure = useSignal("");
   const read = async (file: File | undefined): Promise<void> => {
     if (file === undefined) return;
-    failure.value = file.size > mostFileBytes ? `${file.name} is larger than 2 MiB. Use slipway run instead.` : "";
+    failure.value = file.size > mostFileBytes ? `${file.name} is larger than 256 KiB. Use slipway run instead.` : "";
     if (failure.value === "") text.value = await file.text();
   };
   const isWrong = problems.some(({ severity }) => severity === "error");
