@@ -16,6 +16,7 @@ const parts = {
   "wharf-run": () => import("./docker/wharf-run.ts"),
   "wharf-workers": () => import("./docker/wharf-workers.ts"),
   "wharf-pods": () => import("./docker/wharf-pods.ts"),
+  "rebar-contexts": () => import("./docker/rebar-contexts.ts"),
   contract: () => podContract("docker", () => ({ DOCKER_HOST: engine.host })),
   workflows: () => workflowContract("docker", () => ({ DOCKER_HOST: engine.host })),
 };

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePort } from "#test/support/free-port.ts";
 import { type Kubectl, kubectlPaths, openKubectl } from "#test/support/kubectl.ts";
 import { type RebarServer, startRebar } from "#test/support/rebar.ts";
 import {
@@ -19,12 +20,14 @@ import {
 // acceptance line.
 
 let directory = "";
+let address = "";
 let server: RebarServer;
 let kubectl: Kubectl;
 
 beforeAll(async () => {
   directory = await temporaryDirectory();
-  server = await startRebar(join(directory, "data"));
+  address = `127.0.0.1:${await freePort()}`;
+  server = await startRebar(join(directory, "data"), address);
   kubectl = await openKubectl(kubectlPaths[0], server.kubeconfig);
 });
 
@@ -35,6 +38,7 @@ afterAll(async () => {
 });
 
 interface Machine {
+  readonly Name: string;
   readonly Uuid: string;
   readonly Stage: string;
   readonly Tasks: readonly string[];
@@ -44,40 +48,48 @@ interface Machine {
   readonly WorkflowComplete: boolean;
 }
 
+interface Job {
+  readonly Task: string;
+  readonly State: string;
+  readonly ExitState: string;
+  readonly Current: boolean;
+}
+
 const script = (text: string) => [{ Name: "s", Contents: `#!/usr/bin/env bash\n${text}\n` }];
+
+async function load(name: string, sections: object): Promise<void> {
+  const bundle = { meta: { Name: `content-${name}`, Version: "v1.0.0" }, sections };
+  const loaded = await server.drpcli(["contents", "create", "-"], JSON.stringify(bundle));
+  expect(loaded.code, loaded.err).toBe(0);
+}
 
 /** A workflow of one stage with these scripts, and a machine in it. */
 async function machineWith(name: string, scripts: readonly string[]): Promise<string> {
   const tasks = Object.fromEntries(scripts.map((text, at) => [`${name}-${at}`, { Templates: script(text) }]));
-  const bundle = {
-    meta: { Name: `content-${name}`, Version: "v1.0.0" },
-    sections: { tasks, stages: { [name]: { Tasks: Object.keys(tasks) } }, workflows: { [name]: { Stages: [name] } } },
-  };
-  const loaded = await server.drpcli(["contents", "create", "-"], JSON.stringify(bundle));
-  expect(loaded.code, loaded.err).toBe(0);
+  await load(name, {
+    tasks,
+    stages: { [name]: { Tasks: Object.keys(tasks) } },
+    workflows: { [name]: { Stages: [name] } },
+  });
   return ((await server.must("machines", "create", JSON.stringify({ Name: name, Workflow: name }))) as Machine).Uuid;
 }
 
 const machineOf = async (uuid: string) => (await server.must("machines", "show", uuid)) as Machine;
-const jobsOf = async (uuid: string) =>
-  (await server.must("jobs", "list", `Machine=${uuid}`)) as readonly {
-    Task: string;
-    State: string;
-    Current: boolean;
-  }[];
+const jobsOf = async (uuid: string) => (await server.must("jobs", "list", `Machine=${uuid}`)) as readonly Job[];
 
 const agentWords = (uuid: string) => ["rebar", "agent", "--machine", uuid, "--state-dir", join(directory, uuid)];
 const agent = (uuid: string, ...more: readonly string[]) =>
   slipway([...agentWords(uuid), "--oneshot", "--exit-on-failure", ...more], { env: server.env });
 
-function startAgent(uuid: string, ...more: readonly string[]): ChildProcess & { said(): string } {
-  const child = spawn(process.execPath, [slipwayBin, ...agentWords(uuid), ...more], {
-    env: cleanEnvironment(server.env),
+/** A program that stays; `said` is all that it printed so far. */
+function start(words: readonly string[], env = server.env): { readonly child: ChildProcess; said(): string } {
+  const child = spawn(process.execPath, [slipwayBin, ...words], {
+    env: cleanEnvironment(env),
     stdio: ["ignore", "pipe", "pipe"],
   });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  return Object.assign(child, { said: () => said });
+  return { child, said: () => said };
 }
 
 async function end(child: ChildProcess): Promise<void> {
@@ -135,7 +147,7 @@ test("15.23 an agent that is killed while a script runs leaves a job that the ne
     'if test -e "$HOME/again"; then echo again; else touch "$HOME/again"; sleep 60 & wait; fi',
   ]);
   const env = { ...server.env, HOME: directory };
-  const first = spawn(process.execPath, [slipwayBin, ...agentWords(uuid)], { env: cleanEnvironment(env) });
+  const { child: first } = start(agentWords(uuid), env);
   await expect.poll(async () => (await jobsOf(uuid))[0]?.State).toBe("running");
   await expect.poll(() => exec("test", ["-e", join(directory, "again")]).then(({ code }) => code)).toBe(0);
   await end(first);
@@ -148,23 +160,100 @@ test("15.23 an agent that is killed while a script runs leaves a job that the ne
 });
 
 test("15.12 a context hands over from the machine's agent to its own and back", async () => {
-  const content = {
-    meta: { Name: "content-contexts", Version: "v1.0.0" },
-    sections: {
-      tasks: { where: { Templates: script('echo "in <$RS_CONTEXT>"') } },
-      stages: { contexts: { Tasks: ["where", "context:other", "where", "context:", "where"] } },
-      workflows: { contexts: { Stages: ["contexts"] } },
-    },
-  };
-  const loaded = await server.drpcli(["contents", "create", "-"], JSON.stringify(content));
-  expect(loaded.code, loaded.err).toBe(0);
+  await load("contexts", {
+    tasks: { where: { Templates: script('echo "in <$RS_CONTEXT>"') } },
+    stages: { contexts: { Tasks: ["where", "context:other", "where", "context:", "where"] } },
+    workflows: { contexts: { Stages: ["contexts"] } },
+  });
   const { Uuid } = (await server.must("machines", "create", '{"Name":"contexts","Workflow":"contexts"}')) as Machine;
-  const own = startAgent(Uuid);
-  const other = startAgent(Uuid, "--context", "other", "--state-dir", join(directory, "other"));
+  const own = start(agentWords(Uuid));
+  const other = start([...agentWords(Uuid), "--context", "other", "--state-dir", join(directory, "other")]);
   await expect.poll(async () => (await machineOf(Uuid)).WorkflowComplete).toBe(true);
-  await Promise.all([end(own), end(other)]);
+  await Promise.all([end(own.child), end(other.child)]);
   expect(own.said().match(/^in <.*>$/gm)).toEqual(["in <>", "in <>"]);
   expect(other.said().match(/^in <.*>$/gm)).toEqual(["in <other>"]);
+});
+
+test("15.18 scripts with each exit code leave job, machine and agent as the table says", async () => {
+  const table = [
+    [0, "finished", "complete", true, "AGENT_WAIT_FOR_CHANGE_STAGE"],
+    [1, "failed", "failed", false, "AGENT_WAIT_FOR_RUNNABLE"],
+    [16, "finished", "stop", false, "AGENT_RUN_TASK"],
+    [32, "finished", "poweroff", false, "AGENT_POWEROFF"],
+    [64, "finished", "reboot", false, "AGENT_REBOOT"],
+    [128, "incomplete", "complete", false, "AGENT_WAIT_FOR_RUNNABLE"],
+    [144, "incomplete", "stop", false, "AGENT_RUN_TASK"],
+    [160, "incomplete", "poweroff", false, "AGENT_POWEROFF"],
+    [192, "incomplete", "reboot", false, "AGENT_REBOOT"],
+    [96, "failed", "failed", false, "AGENT_WAIT_FOR_RUNNABLE"],
+  ] as const;
+  const stages = Object.fromEntries(table.map(([code]) => [`exit-${code}`, { Tasks: [`exit-${code}`] }]));
+  const tasks = Object.fromEntries(table.map(([code]) => [`exit-${code}`, { Templates: script(`exit ${code}`) }]));
+  await load("exits", { tasks, stages });
+  const ended = table.map(async ([code]) => {
+    const body = JSON.stringify({ Name: `exit-${code}`, Stage: `exit-${code}` });
+    const { Uuid } = (await server.must("machines", "create", body)) as Machine;
+    const run = await slipway([...agentWords(Uuid), "--oneshot"], { env: server.env });
+    return { code: run.code, states: run.err.match(/^AGENT_\w+/gm) ?? [] };
+  });
+  const agents = await Promise.all(ended);
+  const machines = (await server.must("machines", "list", "Name=Re(^exit-)")) as readonly Machine[];
+  const jobs = (await server.must("jobs", "list", "Task=Re(^exit-)")) as readonly Job[];
+  const found = table.map(([code], at) => {
+    const { State, ExitState } = jobs.find(({ Task }) => Task === `exit-${code}`) ?? {};
+    const runs = machines.find(({ Name }) => Name === `exit-${code}`)?.Runnable;
+    expect([agents[at]?.code, agents[at]?.states.at(-1)]).toEqual([0, "AGENT_EXIT"]);
+    return [code, State, ExitState, runs, agents[at]?.states.at(-2)];
+  });
+  expect(found).toEqual(table);
+});
+
+test("15.26 events watch shows every transition of a machine in order, each with the object before and after", async () => {
+  const { child: watch, said } = start(["rebar", "drpcli", "events", "watch", "machines.*.*"]);
+  const hello = JSON.stringify({ Type: "machines", Action: "hello", Key: "x" });
+  await expect.poll(async () => `${(await server.drpcli(["events", "post", hello])).err}${said()}`).toContain("hello");
+  const uuid = await machineWith("watched", ["true", "true"]);
+  expect((await agent(uuid)).code).toBe(0);
+  const events = () =>
+    JSON.parse(`[${said().replaceAll("\n}\n{", "\n},\n{")}]`) as readonly {
+      readonly Action: string;
+      readonly Object: Machine;
+      readonly Original: Machine | null;
+    }[];
+  await expect.poll(said).toContain('"WorkflowComplete": true');
+  await end(watch);
+  const shown = events().filter(({ Action }) => Action !== "hello");
+  expect(shown.map(({ Action }) => Action)).toEqual(["create", ...shown.slice(1).map(() => "update")]);
+  // Nothing is left out: each event begins where the one before has ended.
+  expect(shown.map(({ Original }) => Original)).toEqual([null, ...shown.slice(0, -1).map((event) => event.Object)]);
+  expect(shown.map((event) => event.Object.CurrentTask)).toEqual([-1, 1, 2, 3]);
+  expect(shown.at(-1)?.Object).toMatchObject({ Uuid: uuid, WorkflowComplete: true });
+});
+
+test("15.31 a bundle is uploaded, counted, replaced and removed, its objects cannot be changed, and a bad one changes nothing", async () => {
+  const bundle = (Version: string, names: readonly string[], more = {}) => {
+    const tasks = Object.fromEntries(names.map((name) => [name, { Templates: script("true") }]));
+    return JSON.stringify({ meta: { Name: "uploaded", Version }, sections: { tasks: { ...tasks, ...more } } });
+  };
+  const counted = async () =>
+    ((await server.must("contents", "list")) as readonly { meta: { Name: string; Version: string }; Counts: object }[])
+      .filter(({ meta }) => meta.Name === "uploaded")
+      .map(({ meta, Counts }) => [meta.Version, Counts]);
+  await server.must("contents", "upload", bundle("v1.0.0", ["up-1", "up-2"]));
+  expect(await counted()).toEqual([["v1.0.0", { tasks: 2 }]]);
+  expect(await server.must("tasks", "show", "up-1")).toMatchObject({ ReadOnly: true, Bundle: "uploaded" });
+  const changed = await server.drpcli(["tasks", "update", "up-1", '{"Description":"mine"}']);
+  expect([changed.code, changed.err]).toEqual([1, expect.stringContaining("readonly: up-1")]);
+  await server.must("contents", "upload", bundle("v2.0.0", ["up-2", "up-3", "up-4"]));
+  expect((await server.drpcli(["tasks", "exists", "up-1"])).code).toBe(1);
+  const bad = { "up-bad": { Templates: [{ Name: "s", Contents: "{{ if }}" }] } };
+  const refused = await server.drpcli(["contents", "upload", bundle("v3.0.0", ["up-5"], bad)]);
+  expect(refused.code).toBe(1);
+  expect(await counted()).toEqual([["v2.0.0", { tasks: 3 }]]);
+  expect((await server.drpcli(["tasks", "exists", "up-5"])).code).toBe(1);
+  expect((await server.drpcli(["contents", "destroy", "uploaded"])).code).toBe(0);
+  expect(await counted()).toEqual([]);
+  expect((await server.drpcli(["tasks", "exists", "up-2"])).code).toBe(1);
 });
 
 test("15.37 kubectl lists the machines that clients see, and a patch of the workflow has its effects", async () => {
@@ -206,4 +295,23 @@ test("a bundle and its machine run to their end by one command, with the agent i
   expect(run.out).toContain("hello-say | Hello, Slipway, from web-1\n");
   expect(run.out).toContain("hello-remember | remembered\n");
   expect(run.err).toMatch(/web-1: Complete in [\d.]+s/);
+});
+
+test("15.24 an agent whose server is stopped asks again until it is back, and runs what is left once", async () => {
+  const uuid = await machineWith("away", ['if test -e "$HOME/kept"; then exit 1; fi; touch "$HOME/kept"', "true"]);
+  const { child, said } = start([...agentWords(uuid)], { ...server.env, HOME: directory });
+  await expect.poll(async () => (await machineOf(uuid)).WorkflowComplete).toBe(true);
+  await server.stop();
+  // Its wait ends, and so does the first try to begin anew; the next one is half a minute later.
+  await expect.poll(() => said().match(/^AGENT_INIT/gm)).toHaveLength(3);
+  server = await startRebar(join(directory, "data"), address);
+  const tasks = JSON.stringify({ Tasks: [...(await machineOf(uuid)).Tasks, "away-1"] });
+  await server.must("machines", "update", uuid, tasks);
+  await expect.poll(async () => (await machineOf(uuid)).WorkflowComplete).toBe(true);
+  await end(child);
+  expect((await jobsOf(uuid)).map(({ Task, State }) => `${Task} ${State}`).toSorted()).toEqual([
+    "away-0 finished",
+    "away-1 finished",
+    "away-1 finished",
+  ]);
 });

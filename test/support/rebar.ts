@@ -12,8 +12,12 @@ export interface RebarServer extends TestServer {
   must(...words: readonly string[]): Promise<unknown>;
 }
 
-export async function startRebar(directory: string, address = "127.0.0.1:0"): Promise<RebarServer> {
-  const server = await startServer(directory, ["--rebar-listen", address, "--rebar-files", "off"]);
+export async function startRebar(
+  directory: string,
+  address = "127.0.0.1:0",
+  variables: Readonly<Record<string, string>> = {},
+): Promise<RebarServer> {
+  const server = await startServer(directory, ["--rebar-listen", address, "--rebar-files", "off"], variables);
   const [, endpoint = ""] = /RS_ENDPOINT=(https:\S+)/.exec(server.printed()) ?? [];
   const env = { RS_ENDPOINT: endpoint, RS_KEY: (await readFile(join(directory, "rebar/rs-key"), "utf8")).trim() };
   const drpcli = (words: readonly string[], input?: string) =>

@@ -50,10 +50,14 @@ test("host steps see nothing of our environment that could be a secret", () => {
   const variables = {
     PATH: "/bin",
     HOME: "/home/me",
-    LANG: "C",
+    DOCKER_HOST: "unix:///d",
     TOKEN: "secret",
     KUBECONFIG: "/k",
     NODE_OPTIONS: "--x",
   };
-  expect(hostEnvironment(environmentIn("/", { variables }))).toEqual({ PATH: "/bin", HOME: "/home/me", LANG: "C" });
+  expect(hostEnvironment(environmentIn("/", { variables }))).toEqual({
+    PATH: "/bin",
+    HOME: "/home/me",
+    DOCKER_HOST: "unix:///d",
+  });
 });

@@ -1,6 +1,6 @@
 import type { Environment } from "./environment.ts";
 
-/** Variables for host steps: enough to find programs and use the user's language, without secrets. */
+/** Variables for host steps: enough to find programs, a Docker Engine and the user's language, without secrets. */
 export const passedOn = [
   "PATH",
   "HOME",
@@ -12,6 +12,9 @@ export const passedOn = [
   "LC_CTYPE",
   "TZ",
   "TMPDIR",
+  "DOCKER_HOST",
+  "DOCKER_TLS_VERIFY",
+  "DOCKER_CERT_PATH",
 ] as const;
 
 export const hostEnvironment = (environment: Environment): Readonly<Record<string, string>> =>

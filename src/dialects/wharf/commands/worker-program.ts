@@ -19,10 +19,7 @@ const ofWorkers = [
   "XDG_CONFIG_HOME",
   "XDG_CACHE_HOME",
   "XDG_RUNTIME_DIR",
-  "DOCKER_HOST",
   "DOCKER_CONFIG",
-  "DOCKER_TLS_VERIFY",
-  "DOCKER_CERT_PATH",
   "KUBECONFIG",
   "WHARF_CONFIG",
 ] as const;
