@@ -1,5 +1,6 @@
-import type { Socket } from "node:net";
-import type { Millis } from "#lib/base/index.ts";
+import { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { codeOf, type Millis } from "#lib/base/index.ts";
 
 /** Limits of a listener's connections. */
 export interface ConnectionLimits {
@@ -9,11 +10,11 @@ export interface ConnectionLimits {
   readonly maxHandshakes: number;
   /** A TLS 1.3 client ends its handshake first; if the server pauses this long, the client's request is lost. */
   readonly handshakeMs: Millis;
-  /** From the first byte, or from the handshake for the first request, to the end of the headers. */
+  /** From the first byte to the end of the headers. */
   readonly headersMs: Millis;
   /** From the first byte to the end of the body. */
   readonly requestMs: Millis;
-  /** Between requests. Go clients keep connections for 90 s; closing earlier would lose requests. */
+  /** Before and between requests. Go clients keep connections for 90 s; closing earlier would lose requests. */
   readonly idleMs: Millis;
   /** Of silence, before TCP probes the peer; a watch may be idle for hours. */
   readonly probeAfterMs: Millis;
@@ -33,6 +34,13 @@ export const defaultConnectionLimits: ConnectionLimits = {
   probeAfterMs: 30_000,
   checkEveryMs: 5000,
 };
+
+/**
+ * True for Node's timeout of a request on a connection that has not sent a byte of one. Clients open connections ahead of
+ * their requests, and must not get an answer to one they never made. Node looks again once a request begins.
+ */
+export const isUnused = (error: Error, socket: Duplex): socket is Socket =>
+  codeOf(error) === "ERR_HTTP_REQUEST_TIMEOUT" && socket instanceof Socket && socket.bytesRead === 0;
 
 /** Beyond a limit, closes the connection that has been idle or in its handshake longest. O(1). */
 export class Connections {

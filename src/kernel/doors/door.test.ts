@@ -190,6 +190,25 @@ describe("with TLS", () => {
     await closed(socket);
   });
 
+  test("a connection that is opened ahead of its first request waits for it, and headers that do not come end it", async () => {
+    const door = await open({ tls, patience: { headersMs: 100 } });
+    const connect = async () => {
+      const socket = connectTls({ port: door.port, host: "127.0.0.1", ca: tls.cert, servername: "localhost" });
+      closers.push(() => socket.destroy());
+      let text = "";
+      socket.on("error", () => undefined).on("data", (chunk: Buffer) => (text += chunk.toString()));
+      await once(socket, "secureConnect");
+      return { socket, heard: () => text };
+    };
+    const [ahead, slow] = [await connect(), await connect()];
+    slow.socket.write("G");
+    await closed(slow.socket);
+    expect(slow.heard()).toMatch(/^HTTP\/1\.1 408 /);
+    ahead.socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    await once(ahead.socket, "data");
+    expect(ahead.heard()).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   test("who sends a body in drops is cut", async () => {
     const clock = new FakeClock();
     const door = await open({ tls, clock, patience: { bodyMs: 60_000 } });

@@ -40,8 +40,10 @@ export interface DoorOptions extends Omit<EntryRules, "isLoopback"> {
 }
 
 interface Patience {
-  /** For the first bytes, the handshake and headers; default: 10 s. */
+  /** For the handshake, and for headers from their first byte; default: 30 s. */
   readonly headersMs: Millis;
+  /** Before and between requests; default: 125 s, because Go clients keep connections for 90 s. */
+  readonly idleMs: Millis;
   /** While bytes are due; default: 2 min. */
   readonly silenceMs: Millis;
   /** For each 64 KiB of a body; default: 1 min. */
@@ -60,7 +62,6 @@ interface DoorBounds {
 const usualMost: DoorBounds = { connections: 1024, requests: 1024, upgrades: 1024 };
 /** Per HTTP/2 connection. */
 const maxStreams = 256;
-const idleMs: Millis = 60_000;
 
 /** Opens a listener for a service; it loads nothing before the first connection. Rejects with `rpc-listen`. */
 export async function openDoor(options: DoorOptions): Promise<Door> {
@@ -157,7 +158,7 @@ export class Door {
     });
     // Who speaks TLS begins with a handshake, which has its own limit of time.
     if (this.#tls !== undefined) return void this.#give(socket, "http1");
-    readFirstBytes(socket, this.#options.clock, this.#headersMs, (protocol) => void this.#give(socket, protocol));
+    readFirstBytes(socket, this.#options.clock, this.#limits, (protocol) => void this.#give(socket, protocol));
   }
 
   async #give(socket: Socket, protocol: Protocol): Promise<void> {
@@ -223,11 +224,11 @@ export class Door {
   }
 
   get #limits(): HttpLimits {
-    const { silenceMs = 120_000, bodyMs = 60_000 } = this.#options.patience ?? {};
+    const { headersMs = 30_000, idleMs = 125_000, silenceMs = 120_000, bodyMs = 60_000 } = this.#options.patience ?? {};
     const { requests, upgrades } = this.#most;
     const { clock } = this.#options;
     return {
-      headersMs: this.#headersMs,
+      headersMs,
       silenceMs,
       bodyMs,
       idleMs,
@@ -239,10 +240,6 @@ export class Door {
 
   get #most(): DoorBounds {
     return { ...usualMost, ...this.#options.most };
-  }
-
-  get #headersMs(): Millis {
-    return this.#options.patience?.headersMs ?? 10_000;
   }
 
   #load(): Promise<Behind> {

@@ -38,11 +38,13 @@ function heldClock() {
   return { clock, due, fire };
 }
 
+const limits = { idleMs: 10_000, headersMs: 10_000 };
+
 test("of who has spoken while this process did not run is read what he said, however late that is", async () => {
   const { ours, theirs } = await connection();
   const { clock, due, fire } = heldClock();
   const decided = deferred<Protocol>();
-  readFirstBytes(ours, clock, 10_000, decided.resolve);
+  readFirstBytes(ours, clock, limits, decided.resolve);
   // It goes on after the whole time: timers are first, and what has come meanwhile is seen behind them.
   fire();
   theirs.write("GET / HTTP/1.1\r\n");
@@ -55,7 +57,7 @@ test("who says nothing for the whole time is cut", async () => {
   const { ours, theirs } = await connection();
   const { clock, due, fire } = heldClock();
   const gone = once(theirs.resume(), "close");
-  readFirstBytes(ours, clock, 10_000, () => undefined);
+  readFirstBytes(ours, clock, limits, () => undefined);
   while (due.length > 0) fire();
   await gone;
 });

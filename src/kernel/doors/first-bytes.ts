@@ -6,22 +6,32 @@ export type Protocol = "http1" | "http2";
 /** RFC 9113 3.4. No other protocol begins like this. */
 const preface = Buffer.from("PRI * HTTP/2.0");
 
-/** Calls `decide` with the protocol; the bytes stay in the socket. Destroys connections that send too little within
- * `limit`. */
+interface Limits {
+  /** Until the first byte. */
+  readonly idleMs: Millis;
+  /** From the first byte on. */
+  readonly headersMs: Millis;
+}
+
+/** Calls `decide` with the protocol; the bytes stay in the socket. Destroys connections beyond a limit. */
 export function readFirstBytes(
   socket: Socket,
   clock: Clock,
-  limit: Millis,
+  { idleMs, headersMs }: Limits,
   decide: (protocol: Protocol) => void,
 ): void {
   let seen = Buffer.alloc(0);
   const giveUp = (): void => void socket.destroy();
   // Pending bytes are read before the timeout counts.
-  const cancel = afterAwake(clock, limit, giveUp);
+  let cancel = afterAwake(clock, idleMs, giveUp);
   const look = (): void => {
     const more: Buffer | null = socket.read();
-    if (more !== null) seen = Buffer.concat([seen, more]);
-    if (seen.length === 0) return;
+    if (more === null) return;
+    if (seen.length === 0) {
+      cancel();
+      cancel = afterAwake(clock, headersMs, giveUp);
+    }
+    seen = Buffer.concat([seen, more]);
     const compared = Math.min(seen.length, preface.length);
     const isSame = seen.subarray(0, compared).equals(preface.subarray(0, compared));
     if (isSame && compared < preface.length) return;

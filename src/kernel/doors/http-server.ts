@@ -1,13 +1,20 @@
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
 import { constants, Http2ServerRequest, Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
 import type { IncomingHttpHeaders } from "node:http2";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Upgrade } from "#kernel/websocket/index.ts";
-import { type Clock, type Logger, type Millis, toError } from "#lib/base/index.ts";
+import { type Clock, codeOf, type Logger, type Millis, toError } from "#lib/base/index.ts";
 import type { Exchange } from "./answers.ts";
-import type { Connections } from "./connections.ts";
+import { type Connections, isUnused } from "./connections.ts";
 import { type EntryRules, isAllowedPreflight, refusalOf } from "./entry.ts";
 import { lastResponse } from "./last-response.ts";
 import { DoorRefusal, type FormRefusal } from "./refusal.ts";
@@ -24,11 +31,12 @@ type Request = IncomingMessage | Http2ServerRequest;
 type Response = ServerResponse | Http2ServerResponse;
 
 export interface HttpLimits {
-  /** For the handshake and for the headers. */
+  /** For the handshake, and for headers from their first byte. */
   readonly headersMs: Millis;
   /** Without a byte while one is due in either direction. */
   readonly silenceMs: Millis;
   readonly bodyMs: Millis;
+  /** Before and between requests. */
   readonly idleMs: Millis;
   readonly clock: Clock;
   readonly maxRequests: number;
@@ -50,6 +58,13 @@ export interface HttpServerOptions {
 
 const bodyPart = 64 * 1024;
 
+/** Requests that Node refuses itself; other ones are not HTTP. */
+const refusals: ReadonlyMap<string | undefined, number> = new Map([
+  ["HPE_HEADER_OVERFLOW", 431],
+  ["HPE_CHUNK_EXTENSIONS_OVERFLOW", 413],
+  ["ERR_HTTP_REQUEST_TIMEOUT", 408],
+]);
+
 /** Serves given connections, with or without TLS, and HTTP/2 streams. Idle answers may stay open; clients that owe
  * bytes or do not read are cut off. */
 export class HttpServer {
@@ -57,7 +72,7 @@ export class HttpServer {
   readonly #renew: ((tls: KeyPair) => void) | undefined;
   readonly #answering: Answering;
   readonly #options: HttpServerOptions;
-  readonly #last = new WeakMap<Socket, Request>();
+  readonly #last = new WeakMap<Duplex, Exchange>();
   #requests = 0;
   readonly #upgraded = new Set<Duplex>();
 
@@ -84,8 +99,9 @@ export class HttpServer {
       this.#renew = (pair) => server.setSecureContext({ ...pair, minVersion: "TLSv1.2" });
       this.#server = server;
     }
+    this.#server.on("clientError", (error, socket) => this.#refuseProtocol(error, socket));
     this.#server.on("request", (request, response) => {
-      this.#last.set(request.socket, request);
+      this.#last.set(request.socket, { request, response });
       this.#expectBody(request, () => request.socket.destroy());
       this.#enter(request, response);
     });
@@ -97,8 +113,21 @@ export class HttpServer {
       );
     this.#server.emit("listening");
     this.#server.setTimeout(limits.silenceMs, (socket) => {
-      if (!this.#upgraded.has(socket) && owes(this.#last.get(socket), socket.writableLength)) socket.destroy();
+      const last = this.#last.get(socket);
+      const isIdle = last === undefined || last.response.writableFinished;
+      if (!this.#upgraded.has(socket) && (isIdle || owes(last.request, socket.writableLength))) socket.destroy();
     });
+  }
+
+  /** As Node does, except for connections that are idle. */
+  #refuseProtocol(error: Error, socket: Duplex): void {
+    if (isUnused(error, socket)) return;
+    const last = this.#last.get(socket)?.response;
+    const isAnswering = last?.headersSent === true && !last.writableFinished;
+    const status = refusals.get(codeOf(error)) ?? 400;
+    const isOfRequest = (codeOf(error) ?? "").startsWith("HPE_") || status !== 400;
+    if (!isOfRequest || isAnswering || !socket.writable) socket.destroy();
+    else socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`, () => socket.destroy());
   }
 
   /** Bytes already received are still in the socket. */
@@ -250,8 +279,7 @@ class CountedRequest extends Http2ServerRequest {
   }
 }
 
-const owes = (request: Request | undefined, unsent: number): boolean =>
-  request === undefined || !isWhole(request) || unsent > 0;
+const owes = (request: Request, unsent: number): boolean => !isWhole(request) || unsent > 0;
 
 /** HTTP/2 requests without a body are complete only for a reader. */
 const isWhole = (request: Request): boolean =>

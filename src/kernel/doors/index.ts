@@ -1,6 +1,6 @@
 export { type Body, type BytesContent, type Exchange, sendBytes, sendFile, sendStream } from "./answers.ts";
 export { boundedText, readBody } from "./body.ts";
-export { type ConnectionLimits, Connections, defaultConnectionLimits } from "./connections.ts";
+export { type ConnectionLimits, Connections, defaultConnectionLimits, isUnused } from "./connections.ts";
 export type { Door, DoorOptions, Served } from "./door.ts";
 export type { AskedRequest } from "./entry.ts";
 export {

@@ -94,7 +94,7 @@ export function signalGroup(leader: number, signal: NodeJS.Signals): boolean {
 
 const isLinux = process.platform === "linux";
 
-/** Field 22 of proc(5) stat; only compared. Undefined for a process that has ended, even if nobody has waited for it. */
+/** Field 22 of proc(5) stat; only compared. */
 function startTicksOf(pid: number): string | undefined {
   if (!isLinux) return startDateOf(pid);
   const stat = readKernelFile(`/proc/${pid}/stat`);

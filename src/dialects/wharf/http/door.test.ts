@@ -212,7 +212,7 @@ describe("one address", () => {
 
 describe("who is silent", () => {
   const patience = { headersMs: 200, silenceMs: 200 };
-  const patientOnce = { headersMs: 200, silenceMs: 600_000 };
+  const patientOnce = { headersMs: 200, idleMs: 200, silenceMs: 600_000 };
 
   test.each([["nothing"], ["P"], ["PRI * HT"], ["GET / HTTP/1.1\r\nHost: lo"]])(
     "after saying %j is cut",
@@ -224,6 +224,19 @@ describe("who is silent", () => {
       await closed(socket);
     },
   );
+
+  test("before the first byte of a request is not cut as soon as in the middle of one", async () => {
+    const door = await open({ patience: { ...patientOnce, idleMs: 600_000 } });
+    const ahead = await socketTo(door);
+    for (const said of ["P", "G"]) {
+      const slow = await socketTo(door);
+      slow.resume().write(said);
+      await closed(slow);
+    }
+    ahead.write("GET /api/ping HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const [chunk] = (await once(ahead, "data")) as [Buffer];
+    expect(chunk.toString()).toMatch(/^HTTP\/1\.1 [24]/);
+  });
 
   test("in the middle of a body is cut", async () => {
     const door = await open({ patience });

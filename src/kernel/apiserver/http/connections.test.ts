@@ -87,6 +87,27 @@ describe("time on a connection", () => {
     expect(resting.heard()).toContain("Keep-Alive: timeout=125");
   });
 
+  test("a connection that is opened ahead of its first request waits for it", async () => {
+    const listener = await listen({ headersMs: 50, requestMs: 100, checkEveryMs: 10 });
+    const [ahead, slow] = [await open(listener), await open(listener)];
+    slow.socket.write("G");
+    await waitUntil(() => slow.socket.destroyed);
+    expect(slow.heard()).toMatch(/^HTTP\/1\.1 408 /);
+    // Longer than its headers may take from their first byte on.
+    ahead.socket.write(ask("/version"));
+    await waitUntil(() => ahead.heard() !== "");
+    expect(answers(ahead.heard())).toBe(1);
+    ahead.socket.write("G");
+    await waitUntil(() => ahead.socket.destroyed);
+    expect(ahead.heard()).toMatch(/HTTP\/1\.1 408 /);
+  });
+
+  test("a connection without a request ends without an answer", async () => {
+    const unused = await open(await listen({ headersMs: 50, requestMs: 100, idleMs: 100, checkEveryMs: 10 }));
+    await waitUntil(() => unused.socket.destroyed);
+    expect(unused.heard()).toBe("");
+  });
+
   test("a body that does not come ends it", async () => {
     const listener = await listen({ headersMs: 50, requestMs: 50, checkEveryMs: 10 });
     const { socket, heard } = await open(listener);

@@ -3,7 +3,13 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:ht
 import { createServer, type Server, type ServerOptions } from "node:https";
 import { type AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type ConnectionLimits, Connections, defaultConnectionLimits, lastResponse } from "#kernel/doors/index.ts";
+import {
+  type ConnectionLimits,
+  Connections,
+  defaultConnectionLimits,
+  isUnused,
+  lastResponse,
+} from "#kernel/doors/index.ts";
 import { ApiError } from "#kernel/model/index.ts";
 import { codeOf, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
 import { loopbackNames } from "../authz/browser-guard.ts";
@@ -60,6 +66,8 @@ export async function openListener(
   const queued = new QueuedAnswers();
   const answer = (request: IncomingMessage, response: ServerResponse, upgrade?: Exchange["upgrade"]) => {
     const { socket } = request;
+    // Set by us, for a connection that was not in use; Node unsets its own.
+    if (socket.timeout) socket.setTimeout(0);
     queued.note(socket, response);
     const rest = connections.busy(socket);
     active.add(response);
@@ -85,6 +93,8 @@ export async function openListener(
   // Node has already closed the socket; a failed handshake only concerns its client.
   server.on("tlsClientError", () => undefined);
   server.on("clientError", (error, socket) => {
+    // Ends silently, unless a request comes.
+    if (isUnused(error, socket)) return void socket.setTimeout(Math.max(1, limits.idleMs - limits.headersMs));
     const isAnswering = [...active].some((response) => response.socket === socket && response.headersSent);
     refuseProtocol(error, socket, isAnswering);
   });
@@ -134,7 +144,7 @@ const tlsOptions = ({ cert, key, ca }: ListenerTls) =>
 /** IPv6 addresses as in URLs and `Host`. */
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
-/** No limit on a whole connection: watches last for hours. `headersTimeout` starts at a request's first byte. */
+/** No limit on a whole connection: watches last for hours. */
 const serverOptions = (limits: ConnectionLimits): ServerOptions => ({
   minVersion: "TLSv1.2",
   maxHeaderSize: 16 * 1024,
