@@ -130,8 +130,8 @@ export function cliPage({ commands, buildProgram, exitCode }) {
       ["Variable", "Meaning"],
       variables.map(([names, meaning]) => [names.split(", ").map(code).join(", "), meaning]),
     ),
-    "An empty value counts as unset. Steps get `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `LANG`, `LC_ALL`, `LC_CTYPE`, `TZ` and",
-    "`TMPDIR` of the control plane, the variables of their document, and `SLIPWAY_OUTPUT`: the file whose content becomes their outputs.",
+    "An empty value counts as unset. Steps get `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `LANG`, `LC_ALL`, `LC_CTYPE`, `TZ`,",
+    "`TMPDIR`, `DOCKER_HOST`, `DOCKER_TLS_VERIFY` and `DOCKER_CERT_PATH` of the control plane, the variables of their document, and `SLIPWAY_OUTPUT`: the file whose content becomes their outputs.",
     ...groups.flatMap((group) => [
       "",
       `## ${group}`,
