@@ -36,8 +36,8 @@ export const defaultConnectionLimits: ConnectionLimits = {
 };
 
 /**
- * True for Node's timeout of a request on a connection that has not sent a byte of one. Clients open connections ahead of
- * their requests, and must not get an answer to one they never made. Node looks again once a request begins.
+ * True for Node's timeout of a request on a connection that has not sent a byte of one. Clients open connections ahead
+ * of their requests, and must not get an answer to one they never made. Node looks again once a request begins.
  */
 export const isUnused = (error: Error, socket: Duplex): socket is Socket =>
   codeOf(error) === "ERR_HTTP_REQUEST_TIMEOUT" && socket instanceof Socket && socket.bytesRead === 0;
