@@ -139,6 +139,30 @@ test("15.23 --mark-runnable continues at once where the machine was runnable unt
   expect(server.jobs.map((job) => job["State"])).toEqual(["failed", "finished"]);
 });
 
+test.each([true, false])(
+  "15.23 a job that a killed agent's request makes late is failed; --mark-runnable (%s) continues",
+  async (marksRunnable) => {
+    const { server, endpoint, directory } = await started({ Tasks: [] }, { t: [script("run", "echo ran")] });
+    const agent = startAgent(server, endpoint, directory, { marksRunnable, isOneShot: false });
+    await until(() => agent.lines.includes("AGENT_WAIT_FOR_CHANGE_STAGE m1.example"));
+    server.objects.set("jobs/late", { Uuid: "late", Task: "t", State: "created", Context: "", Meta: {} });
+    server.change(`machines/${server.machine}`, { Tasks: ["t"], CurrentTask: 0, CurrentJob: "late" });
+    await until(() => server.objects.get("jobs/late")?.["State"] === "failed");
+    if (marksRunnable) await until(() => server.jobs.at(-1)?.["State"] === "finished");
+    else await until(() => agent.lines.at(-1) === "AGENT_WAIT_FOR_RUNNABLE m1.example");
+    expect(server.machineObject["Runnable"]).toBe(marksRunnable);
+  },
+);
+
+test("15.23 --mark-runnable does not repeat a job of this agent that cannot be reported", async () => {
+  const { server, endpoint, directory } = await started({}, { t: [script("run", "echo ran")] });
+  server.refusals.push({ what: "GET tasks/", code: 403, messages: ["denied"] });
+  const agent = startAgent(server, endpoint, directory, { marksRunnable: true });
+  await agent.ended;
+  expect(server.jobs.map((job) => job["State"])).toEqual(["failed"]);
+  expect(server.machineObject["Runnable"]).toBe(false);
+});
+
 test("7.2 a job left by the agent of another context is not touched", async () => {
   const { server, endpoint, directory } = await started({}, {});
   server.objects.set("jobs/other", { Uuid: "other", State: "running", Context: "x", Meta: {} });

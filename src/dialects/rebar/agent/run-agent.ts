@@ -25,7 +25,7 @@ export interface AgentOptions extends Manner {
   readonly place: WorkPlace;
   /** Reboots or powers off this host. Absent: it is only told. */
   readonly power?: (command: "reboot" | "poweroff") => Promise<void>;
-  /** Makes the machine runnable once, after the first AGENT_INIT. */
+  /** Makes the machine runnable after the first AGENT_INIT, and after each that fails a job of an earlier agent. */
   readonly marksRunnable: boolean;
   /** Absent in contexts: only the host's own agent reboots. */
   readonly journal?: AgentJournal;
@@ -66,7 +66,10 @@ class MachineAgent {
   #wake: () => void = () => undefined;
   /** An event came since the machine was read. */
   #isStale = false;
+  /** In AGENT_INIT. */
   #marksRunnable: boolean;
+  /** The last one that this agent has run. */
+  #ownJob = "";
 
   constructor(options: AgentOptions, stopped: AbortSignal) {
     this.#options = options;
@@ -153,7 +156,9 @@ class MachineAgent {
     this.#events = undefined;
     this.#stopped.throwIfAborted();
     const machine = await this.#machine();
-    const hasFailedJob = await this.#failLeftJob(machine, context);
+    const left = await this.#failLeftJob(machine, context);
+    // A killed agent's request may have made it after this one began.
+    if (left !== undefined && left !== this.#ownJob) this.#marksRunnable ||= this.#options.marksRunnable;
     const events = await client.events(this.#stopped);
     events.listen(() => this.#onChange());
     void events.ended.then(() => this.#onChange());
@@ -163,7 +168,7 @@ class MachineAgent {
     void events.ended.then(() => (isEnded = true));
     this.#hasEnded = () => isEnded;
     // The machine stops with its job.
-    if (this.#marksRunnable && (hasFailedJob || !machine.Runnable))
+    if (this.#marksRunnable && (left !== undefined || !machine.Runnable))
       await this.#patchMachine([replace("/Runnable", true)], signal);
     this.#marksRunnable = false;
     return { is: "initialized", machine: knownOf(machine) };
@@ -171,20 +176,20 @@ class MachineAgent {
 
   #hasEnded: () => boolean = () => false;
 
-  /** Whether it did. The script has ended with its agent. Jobs of other contexts have agents of their own. */
-  async #failLeftJob({ CurrentJob }: Machine, context: string): Promise<boolean> {
-    if (CurrentJob === "") return false;
+  /** Its UUID. The script has ended with its agent. Jobs of other contexts have agents of their own. */
+  async #failLeftJob({ CurrentJob }: Machine, context: string): Promise<string | undefined> {
+    if (CurrentJob === "") return undefined;
     const { client } = this.#options;
     const { signal } = this.#closed;
     const job = await fetchObject<Job>(client, ["jobs", CurrentJob], signal).catch((thrown: unknown) => {
       if (isRefused(thrown, 404)) return undefined;
       throw thrown;
     });
-    if (job === undefined || job.Context !== context) return false;
-    if (job.State !== "created" && job.State !== "running") return false;
+    if (job === undefined || job.Context !== context) return undefined;
+    if (job.State !== "created" && job.State !== "running") return undefined;
     const body = [test("/State", job.State), replace("/State", "failed")];
     await client.call("PATCH", ["jobs", job.Uuid], { body, signal });
-    return true;
+    return job.Uuid;
   }
 
   #onChange(): void {
@@ -224,6 +229,7 @@ class MachineAgent {
     const job = await this.#nextJob();
     if (job === undefined) return { is: "no-job" };
     const { client, clock, context, echo, os, place, tell } = this.#options;
+    this.#ownJob = job.Uuid;
     tell(`job ${job.Uuid}: ${job.Workflow}:${job.Stage}:${job.Task} (${job.CurrentIndex})`);
     const parts = { client, clock, context, echo, os, place, stopped: this.#stopped, signal: this.#closed.signal };
     const ending = await runJob(job, { ...parts, patiently: (work) => this.#patiently(work) });

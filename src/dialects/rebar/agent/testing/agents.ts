@@ -21,10 +21,10 @@ export interface StartedAgent {
   readonly ended: Promise<string | undefined>;
 }
 
-/** Waits of a second, which end an agent with nothing to do and send its logs, are short. */
+/** Short are the second that ends an agent with nothing to do and sends its logs, and the pause after a failure. */
 const clock: Clock = {
   ...systemClock,
-  after: (delay, run) => systemClock.after(delay === 1_000 ? 50 : delay, run),
+  after: (delay, run) => systemClock.after(delay === 1_000 || delay === 5_000 ? 50 : delay, run),
 };
 
 /** An agent on this host that exits when there is nothing to do. Shims are not written. */
