@@ -256,7 +256,7 @@ test("15.31 a bundle is uploaded, counted, replaced and removed, its objects can
   expect((await server.drpcli(["tasks", "exists", "up-2"])).code).toBe(1);
 });
 
-test("15.37 kubectl lists the machines that clients see, and a patch of the workflow has its effects", async () => {
+test("15.37 kubectl lists the machines that clients see, a patch of the workflow has its effects, and what is used stays", async () => {
   const uuid = await machineWith("patched", ["true"]);
   expect(await kubectl.must(["get", "machines.rebar.slipway.dev", "-n", "rebar"])).toMatch(
     new RegExp(`${uuid} +patched +patched +patched +-1`),
@@ -267,6 +267,12 @@ test("15.37 kubectl lists the machines that clients see, and a patch of the work
   expect(await machineOf(uuid)).toMatchObject({ Tasks: [], CurrentTask: -1 });
   await kubectl.must([...patch, '{"spec":{"Workflow":"patched"}}']);
   await expect.poll(async () => (await machineOf(uuid)).Tasks).toEqual(["stage:patched", "patched-0"]);
+  await server.must("profiles", "create", "kept");
+  await server.must("machines", "addprofile", uuid, "kept");
+  const remove = ["delete", "profiles.rebar.slipway.dev", "kept", "-n", "rebar"];
+  expect((await kubectl.run(remove)).err).toContain("Profile kept is in use by machine patched");
+  await server.must("machines", "removeprofile", uuid, "kept");
+  await kubectl.must(remove);
 });
 
 test("15.22 the task that asks for a reboot once skips its work after it", async () => {
@@ -282,6 +288,8 @@ test("15.22 the task that asks for a reboot once skips its work after it", async
   expect(await machineOf(uuid)).toMatchObject({ Runnable: false, WorkflowComplete: false });
   const why = await slipway(["why", "machines.rebar.slipway.dev/node-7", "-n", "rebar"], { env });
   expect(why.out).toContain("asked for reboot");
+  const graph = await slipway(["graph", "machines.rebar.slipway.dev/node-7", "-n", "rebar"], { env });
+  expect(graph.out).toMatch(/^ +reboot-once +Suspended/m);
   const resumed = await slipway(["resume", "machines.rebar.slipway.dev/node-7", "-n", "rebar"], { env });
   expect(resumed.code, resumed.err).toBe(0);
   const second = await agent(uuid);

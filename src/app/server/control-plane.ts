@@ -260,14 +260,18 @@ function startServer(
   return started;
 }
 
-/** An admission whose review has what it needs. */
-export const reviewing = (admission: Admission, parts: () => Promise<ReviewParts>): KindAdmission =>
-  admission.review === undefined
-    ? admission
+/** An admission whose reviews have what they need. */
+export const reviewing = (admission: Admission, parts: () => Promise<ReviewParts>): KindAdmission => ({
+  ...admission,
+  ...(admission.review === undefined
+    ? {}
     : {
-        ...admission,
         reviewed: async (object) => (await admission.review?.(object, await parts())) ?? { causes: [], warnings: [] },
-      };
+      }),
+  ...(admission.reviewDeletion === undefined
+    ? {}
+    : { deletionReviewed: async (object) => (await admission.reviewDeletion?.(object, await parts())) ?? [] }),
+});
 
 /** The definitions of all our kinds. A test proves that they may be stored unchecked. */
 export const definitionsOf = (owners: readonly Pick<Dialect, "kinds">[]): readonly CrdDocument[] =>

@@ -1,6 +1,7 @@
 import { jsonEquals, type JsonObject, objectAt, textAt } from "#lib/base/index.ts";
 import type { Admission, Admitted, ReviewParts } from "#kernel/dialect/index.ts";
 import { forbiddenField, invalidValue, type StatusCause } from "#kernel/model/index.ts";
+import { inUse } from "./model/dependants.ts";
 import { isUuid } from "./model/names.ts";
 import { Refused } from "./failure.ts";
 import {
@@ -78,6 +79,7 @@ function recordAdmission(collection: Collection): Admission {
     },
     validate: (object, old) => validateRecord(collection, object, old),
     review: (object, parts) => reviewed(collection, object, parts),
+    reviewDeletion: (object, parts) => usesOf(collection, object, parts),
   };
 }
 
@@ -104,6 +106,15 @@ async function reviewed(collection: Collection, object: JsonObject, { client }: 
     if (!(thrown instanceof Refused)) throw thrown;
     return refused(...thrown.body.Messages.map((message) => ({ reason: "FieldValueInvalid", field: "spec", message })));
   }
+}
+
+/** Objects that a bundle hides, and those of bundles, are the server's to delete. */
+async function usesOf(collection: Collection, object: JsonObject, { client }: ReviewParts): Promise<readonly string[]> {
+  if (collection === "jobs" || collection === "machines") return [];
+  const key = textAt(object, "spec", keyField(collection)) ?? "";
+  const world = await worldOf(client, textAt(object, "metadata", "namespace") ?? "");
+  if (world.get(collection, key)?.ReadOnly !== false) return [];
+  return inUse(collection, key, world)?.Messages ?? [];
 }
 
 const preferences: Admission = {

@@ -84,6 +84,8 @@ export interface Admission extends GroupKind {
    * between its review and its write, so controllers check again.
    */
   review?(object: JsonObject, parts: ReviewParts): Promise<Admitted>;
+  /** Why clients may not delete the object now, such as its use by others; none: they may. */
+  reviewDeletion?(object: JsonObject, parts: ReviewParts): Promise<readonly string[]>;
   /** `others`: the server's own writes need no review. */
   readonly reviews?: "others";
 }

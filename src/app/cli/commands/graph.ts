@@ -15,6 +15,7 @@ export const graphCommand = command<{ readonly output: GraphFormat }>({
     "slipway graph examples/workflow/fan-out.yaml",
     "slipway graph examples/workflow/diamond.yaml -o mermaid",
     "slipway graph diamond -o dot",
+    "slipway graph machines.rebar.slipway.dev/web-1 -n rebar",
   ],
   options: [
     { flags: "-o, --output <format>", summary: "format", choices: ["text", "mermaid", "dot", "json"], initial: "text" },
@@ -37,10 +38,11 @@ export const graphCommand = command<{ readonly output: GraphFormat }>({
 });
 
 /**
- * Names of runs contain no slash and no such ending, so what looks like a file is one even if it does not exist: the
- * error is then about the file and not about a missing server.
+ * Names of runs have no such ending and no slash but the one after a kind, so what looks like a file is one even if it
+ * does not exist: the error is then about the file and not about a missing server.
  */
-const isFile = (name: string): boolean => name === "-" || name.includes("/") || /\.(?:ya?ml|json)$/.test(name);
+const isFile = (name: string): boolean =>
+  name === "-" || /\.(?:ya?ml|json)$/.test(name) || (name.includes("/") && !/^[a-z][a-z\d.-]*\/[^/]+$/.test(name));
 
 type Invoked = Parameters<typeof graphCommand.action>[0];
 

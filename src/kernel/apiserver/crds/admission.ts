@@ -21,6 +21,8 @@ export interface KindAdmission {
   validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Validation;
   /** Awaited before a valid object is stored. */
   reviewed?(object: JsonObject): Promise<Validation>;
+  /** Why others than this process may not delete an object now. */
+  deletionReviewed?(object: JsonObject): Promise<readonly string[]>;
   /** `others`: writes of this process are not reviewed. */
   readonly reviews?: "others";
 }
@@ -72,6 +74,9 @@ export function withAdmission(
           ...(admission.reviews === undefined ? {} : { reviews: admission.reviews }),
           review: async (object: JsonObject) => (await admission.reviewed?.(object)) ?? { causes: [], warnings: [] },
         }),
+    ...(admission.deletionReviewed === undefined
+      ? {}
+      : { reviewDeletion: async (object: JsonObject) => (await admission.deletionReviewed?.(object)) ?? [] }),
     validateCreate: (object) => judged(served.validateCreate(object), object),
     validateUpdate: (object, old) => judged(served.validateUpdate(object, old), object, old),
   };

@@ -10,7 +10,7 @@ import { hasArtifacts, openArtifact } from "../verbs/artifact.ts";
 import { type Endpoint, updateObject } from "../verbs/change.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { createObject } from "../verbs/create.ts";
-import { deleteObject, removalStatus } from "../verbs/delete.ts";
+import { deleteObject, removalStatus, reviewDeletion } from "../verbs/delete.ts";
 import { deleteCollection } from "../verbs/delete-collection.ts";
 import { evictionOptions, evictPod } from "../verbs/evict.ts";
 import { selectedName } from "../verbs/field-selector.ts";
@@ -380,6 +380,7 @@ async function remove(context: ApiContext, call: ResourceCall, exchange: Exchang
   const { resource, route } = call;
   negotiate(exchange.request.headers.accept);
   const request = deleteRequest(exchange.query, (await objectBody(context, call, exchange)).value);
+  await reviewDeletion(context, resource, route);
   const { answer, removed } = await deleteObject(context, resource, route, request);
   if (removed && !returnsObject(resource)) return jsonReply(removalStatus(resource, answerObject(answer)));
   return objectReply(context, exchange, answer, request.orphanDependents === false && !removed ? 202 : 200);

@@ -72,6 +72,8 @@ export interface ServedResource {
   validateStatusUpdate(object: JsonObject, old: JsonObject): Validation;
   /** Rules that take time, of a valid new or changed object. Awaited outside of the critical section. */
   review?(object: JsonObject): Promise<Validation>;
+  /** Why others than this process may not delete an object now; none: they may. Awaited like `review`. */
+  reviewDeletion?(object: JsonObject): Promise<readonly string[]>;
   /** `others`: writes of this process are not reviewed. */
   readonly reviews?: "others";
   changesGeneration(object: JsonObject, old: JsonObject): boolean;

@@ -1,5 +1,5 @@
 import { deepFreeze, formatTime, isJsonObject, type JsonObject, parseInstant } from "#lib/base/index.ts";
-import { notFound, staleRevision, type Status, uidMismatch } from "#kernel/model/index.ts";
+import { conflict, notFound, staleRevision, type Status, uidMismatch } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Entry, Transaction } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
@@ -22,6 +22,17 @@ import { keyFor, viewOf } from "./storage-view.ts";
 export interface Deletion {
   readonly answer: Answer;
   readonly removed: boolean;
+}
+
+/** 409 where the rules of the kind want the object kept. A missing one is none of their business. */
+export async function reviewDeletion(
+  context: ApiContext,
+  resource: ServedResource,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<void> {
+  const entry = resource.reviewDeletion && context.store.get(keyFor(resource, namespace, name));
+  const reasons = entry && (await resource.reviewDeletion?.(viewOf(resource, entry)));
+  if (reasons !== undefined && reasons.length > 0) throw conflict(resource.type, name, reasons.join("; "));
 }
 
 /** Resolves when durable; dependants and a namespace's content follow later. */
