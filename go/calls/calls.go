@@ -31,6 +31,7 @@ var operations = map[string]operation{
 	"cueRender":          cued(cuelang.RenderObjects),
 	"cueNext":            cued(cuelang.Next),
 	"cueLookup":          cued(cuelang.LookUp),
+	"cuePatch":           cued(cuelang.MergePatch),
 	"cueBoolean":         cued(cuelang.EvaluateBoolean),
 	"cueReferences":      cued(cuelang.FindReferences),
 	"cueUpgrade":         cued(cuelang.Upgrade),

@@ -40,7 +40,8 @@ beforeAll(async () => {
   );
   const account = join(directory, "controllers.kubeconfig");
   await giveRights(kubeconfig, rights.map(({ text }) => text).join("\n---\n"), { "slipway-controllers": account });
-  controllers = spawn(process.execPath, [slipwayBin, "controllers", "--kubeconfig", account], {
+  const words = ["controllers", "--kubeconfig", account, "--vela-revision-limit", "1"];
+  controllers = spawn(process.execPath, [slipwayBin, ...words], {
     env: cleanEnvironment({ HOME: directory }),
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -198,6 +199,8 @@ test("17.15 14.4 rendered objects are pushed to a bare repository, only when som
   await vela.until("app/gitops", ".status.latestRevision.name", "gitops-v2");
   await vela.until("app/gitops", ".status.status", "running");
   expect(log()).toEqual(["Deploy gitops-v2", "Deploy gitops-v1"]);
+  const revisions = () => kubectl.must(["get", "apprev", "-l", "app.oam.dev/name=gitops", "-o", "name"]);
+  await expect.poll(revisions, patience).toBe("applicationrevision.core.oam.dev/gitops-v2\n");
   expect(git(repository, "show", "--format=", "-U0", "main")).toContain("image: other");
   expect(await kubectl.must(["get", "deployments", "page", "--ignore-not-found"])).toBe("");
 });

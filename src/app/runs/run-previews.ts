@@ -1,6 +1,6 @@
 import type { CheckedDocument, Dialect, PreviewParts, RunPreviews } from "#kernel/dialect/index.ts";
 import type { Problem } from "#lib/base/index.ts";
-import { type Host, UsageError } from "#kernel/command/index.ts";
+import { type Environment, type Host, UsageError } from "#kernel/command/index.ts";
 import { type ReadDocuments, runsIn } from "./documents.ts";
 
 // Previews of runs that agents elsewhere execute: dialects render them from the documents alone, without a server.
@@ -10,6 +10,8 @@ interface Place {
   readonly host?: Pick<Host, "openTemplates">;
   /** Open ones, which stay open. */
   readonly templates?: PreviewParts["templates"];
+  /** Absent on a server, whose settings are its own. */
+  readonly environment?: Pick<Environment, "variable">;
   readonly signal: AbortSignal;
 }
 
@@ -44,12 +46,18 @@ const languagesOf = (read: ReadDocuments): readonly Dialect[] => [
 
 async function previewsIn(read: ReadDocuments, dialect: Dialect, place: Place): Promise<RunPreviews> {
   const none: RunPreviews = { plans: [], problems: [] };
-  const { signal } = place;
+  const { signal, environment } = place;
   const own = place.templates === undefined ? await place.host?.openTemplates() : undefined;
   const templates = place.templates ?? own;
   if (templates === undefined) return none;
   try {
-    return (await dialect.runs.preview?.(checkedOf(read, dialect), { templates, signal })) ?? none;
+    return (
+      (await dialect.runs.preview?.(checkedOf(read, dialect), {
+        templates,
+        variable: environment?.variable ?? (() => undefined),
+        signal,
+      })) ?? none
+    );
   } finally {
     await own?.close();
   }

@@ -9,13 +9,13 @@ import { allObjects, renderAll } from "./render/render-all.ts";
 import type { RenderedObject } from "./render/rendered.ts";
 import { decideRevision } from "./revision/decide.ts";
 import { snapshotOf } from "./revision/snapshot.ts";
-import { defaultSettings } from "./settings.ts";
 
 export interface OfflineRequest {
   readonly application: KubeObject;
   /** Of the files: a Workflow or Policies that the application refers to. */
   readonly objects: readonly KubeObject[];
   readonly definitions: Definitions;
+  readonly systemNamespace: string;
   /** Of the application so far; none means that this is its first one. */
   readonly revisions: readonly Stored[];
   readonly cue: Cue;
@@ -78,7 +78,7 @@ export async function renderOffline(request: OfflineRequest): Promise<Result<Pre
       app,
       cue,
       definitions,
-      systemNamespace: defaultSettings.systemDefinitionNamespace,
+      systemNamespace: request.systemNamespace,
       revisionHash: choice.hash,
       isNamespaced: (_apiVersion, kind) => Promise.resolve(!clusterKinds.has(kind)),
       referredObjects: ({ name: component }) =>

@@ -111,5 +111,4 @@ function readResync(reader: OptionReader): number | undefined {
 export const serverOptions: ServerOptions = {
   specs: velaOptions,
   read: (sources) => Promise.resolve(readVelaOptions(sources)),
-  forControllers: {} satisfies VelaOptions,
 };

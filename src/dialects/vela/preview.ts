@@ -7,7 +7,7 @@ import { templateOf } from "./definitions/definition-object.ts";
 import { definitionsOf, sourcesOfObjects } from "./definitions/find.ts";
 import { Application, WorkflowRun } from "./kinds.ts";
 import { commandBudgetMs, library, openCue } from "./library.ts";
-import { defaultSettings } from "./settings.ts";
+import { systemNamespaceOf } from "./settings.ts";
 import { stepsOf } from "./view.ts";
 
 const runKinds: readonly string[] = [Application.kind, WorkflowRun.kind];
@@ -15,9 +15,9 @@ const runKinds: readonly string[] = [Application.kind, WorkflowRun.kind];
 /** The steps of each run, and the problems that show with CUE and the definitions of the files and of this version. */
 export async function previewRuns(
   documents: readonly CheckedDocument[],
-  { templates, signal }: PreviewParts,
+  { templates, variable, signal }: PreviewParts,
 ): Promise<RunPreviews> {
-  const { systemDefinitionNamespace: systemNamespace } = defaultSettings;
+  const systemNamespace = systemNamespaceOf(variable);
   const cue = openCue(templates, commandBudgetMs);
   const objects = documents.map(({ object }) => object);
   const definitions = definitionsOf(sourcesOfObjects(objects, { shipped: library.definitions, systemNamespace }));

@@ -51,6 +51,10 @@ export const defaultSettings: Settings = {
   resync: 300_000,
 };
 
+/** For commands that start no controllers: the variable of `--vela-system-namespace`, else the default. */
+export const systemNamespaceOf = (variable: (name: string) => string | undefined): string =>
+  variable("SLIPWAY_VELA_SYSTEM_NAMESPACE") ?? defaultSettings.systemDefinitionNamespace;
+
 /** The settings that were given; absent ones have their defaults. */
 export type GivenSettings = { readonly [K in keyof Settings]?: Settings[K] | undefined };
 

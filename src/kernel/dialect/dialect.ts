@@ -150,6 +150,8 @@ export interface RunPods {
 }
 
 export interface PreviewParts {
+  /** Of the environment. */
+  readonly variable: (name: string) => string | undefined;
   readonly templates: ControllerParts["templates"];
   readonly signal: AbortSignal;
 }

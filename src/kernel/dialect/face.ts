@@ -13,8 +13,8 @@ export interface ServerOptions {
   readonly specs: readonly OptionSpec[];
   /** The error is the list of problems, empty if they were already printed. */
   read(sources: ServerOptionSources): Promise<Result<unknown, readonly string[]>>;
-  /** Options for `slipway controllers`, which runs no servers. */
-  readonly forControllers: unknown;
+  /** Values for `slipway controllers`, which runs no servers. Absent if it reads the same options. */
+  readonly forControllers?: unknown;
 }
 
 /** Options of `slipway run` for every project. */

@@ -102,6 +102,12 @@ class CueHost implements Cue {
     return this.#ask("cueLookup", { ...task, expressions }, signal);
   }
 
+  async patch(task: CueTask, path: string, base: JsonObject, signal?: AbortSignal): Answer<JsonObject> {
+    const patched = await this.#ask<ModuleRendering>("cuePatch", { ...task, path, base }, signal);
+    const applied = patched.ok ? withOperations(patched.value, { output: base, outputs: {} }) : patched;
+    return applied.ok ? ok(applied.value.output ?? base) : applied;
+  }
+
   evaluateBoolean(expression: string, scope: JsonObject, signal?: AbortSignal): Answer<boolean> {
     return this.#ask("cueBoolean", { expression, scope }, signal);
   }

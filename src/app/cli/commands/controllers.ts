@@ -1,4 +1,6 @@
+import { resolve } from "node:path";
 import { type ClusterFlags, clusterOptions, command } from "#kernel/command/index.ts";
+import { controllerOptions, readDialectOptions } from "../dialect-options.ts";
 
 /** Exits with 0 after a signal, and with 1 when it cannot start or loses its lease: a supervisor then restarts it. */
 export const controllersCommand = command<ClusterFlags>({
@@ -10,12 +12,14 @@ export const controllersCommand = command<ClusterFlags>({
     "slipway controllers --kubeconfig cluster.kubeconfig --install-crds",
     "slipway controllers --kubeconfig cluster.kubeconfig --lease-namespace slipway",
   ],
-  options: clusterOptions,
+  options: [...clusterOptions, ...controllerOptions],
   async action(invocation) {
     const { serveCluster } = await import("../cluster.ts");
-    const { dialects } = await import("#dialects/index.ts");
-    const options = dialects.map(({ name, serverOptions }) => [name, serverOptions?.forControllers] as const);
-    const dialectOptions = Object.fromEntries(options);
+    const { options, environment } = invocation;
+    const { directory, variable } = environment;
+    const absolute = (file: string) => resolve(directory, file);
+    const sources = { options, variable, resolve: absolute, environment, runtime: "process" } as const;
+    const dialectOptions = await readDialectOptions(sources, "controllers");
     return await serveCluster(invocation, { leaseName: "slipway-controllers", dialectOptions });
   },
 });

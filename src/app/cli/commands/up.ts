@@ -1,19 +1,18 @@
 import { resolve } from "node:path";
 import { aborted, type Clock } from "#lib/base/index.ts";
 import { dialects } from "#dialects/index.ts";
-import type { DialectOptions, ServerOptionSources } from "#kernel/dialect/index.ts";
 import {
   command,
   dataDirectoryOf,
   defaultDataDirectory,
   type Environment,
-  Exit,
   exitCode,
   hostEnvironment,
   type Invocation,
   UsageError,
 } from "#kernel/command/index.ts";
 import { expectPort, parseListenAddress, parseServerName, parseSize } from "../up-options.ts";
+import { readDialectOptions } from "../dialect-options.ts";
 import type { Served } from "../output/greeting.ts";
 
 /** Absent flags were not given; options of dialects are read separately. Paths are as typed. */
@@ -120,7 +119,10 @@ export const upCommand = command<UpOptions>({
     const { noteDirectories } = await import("#kernel/command/index.node.ts");
     const { variable } = environment;
     const { runtime, logLevel: level } = options;
-    const dialectOptions = await readDialectOptions({ options, variable, resolve: absolute, environment, runtime });
+    const dialectOptions = await readDialectOptions(
+      { options, variable, resolve: absolute, environment, runtime },
+      "up",
+    );
     const directory = dataDirectoryOf(environment, options.dataDir);
     const kubeconfig = absolute(options.kubeconfig ?? `${directory}/kubeconfig`);
     const isFound = kubeconfig === `${defaultDataDirectory(environment)}/kubeconfig`;
@@ -168,22 +170,6 @@ export const upCommand = command<UpOptions>({
     return failure?.code ?? asAsked();
   },
 });
-
-/** The options of all dialects. Throws a UsageError with all problems. */
-async function readDialectOptions(sources: ServerOptionSources): Promise<DialectOptions> {
-  const given: [string, unknown][] = [];
-  const problems: string[] = [];
-  let isReported = false;
-  for (const { name, serverOptions } of dialects) {
-    const read = await serverOptions?.read(sources);
-    if (read?.ok === true) given.push([name, read.value]);
-    if (read?.ok === false) problems.push(...read.error);
-    isReported ||= read?.ok === false && read.error.length === 0;
-  }
-  if (problems.length > 0) throw new UsageError(problems.join("\n"));
-  if (isReported) throw new Exit(exitCode.usage);
-  return Object.fromEntries(given);
-}
 
 /** Prints the server on stdout, and next steps on a terminal. */
 async function greet(

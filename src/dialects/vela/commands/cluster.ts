@@ -8,12 +8,14 @@ import {
   withSession,
 } from "#kernel/command/index.ts";
 
+import { systemNamespaceOf } from "../settings.ts";
+
 interface ClusterCommandOptions {
   /** Of the cluster to join; the control plane is named before the verb. */
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly labels?: string[];
-  readonly systemNamespace: string;
+  readonly systemNamespace?: string;
 }
 
 const verbs = ["join", "list", "detach"] as const;
@@ -31,7 +33,7 @@ const clusterCommand = command<ClusterCommandOptions>({
   options: [
     { flags: "--kubeconfig <file>", summary: "join: kubeconfig of the cluster, with a token or certificate" },
     { flags: "--labels <name=value>", summary: "join: labels for selectors; may be repeated", repeatable: true },
-    { flags: "--system-namespace <name>", summary: "namespace of the clusters' Secrets", initial: "vela-system" },
+    { flags: "--system-namespace <name>", summary: "namespace of the clusters' Secrets (default: vela-system)" },
   ],
   completes: [verbs],
   async action(invocation) {
@@ -45,9 +47,13 @@ const clusterCommand = command<ClusterCommandOptions>({
 
 export const clusterCommands: readonly CommandSpec[] = [clusterCommand];
 
+const secretsIn = ({ options, environment }: Invocation<ClusterCommandOptions>): string =>
+  options.systemNamespace ?? systemNamespaceOf(environment.variable);
+
 async function join(invocation: Invocation<ClusterCommandOptions>, name: string): Promise<number> {
   const { options, environment, clock, signal } = invocation;
-  const { kubeconfig, context, systemNamespace: namespace } = options;
+  const { kubeconfig, context } = options;
+  const namespace = secretsIn(invocation);
   if (kubeconfig === undefined) throw new UsageError("--kubeconfig is required: the kubeconfig of the cluster to join");
   if (name === "local") throw new UsageError("local is the control plane itself; choose another name");
   const path = await import("node:path");
@@ -79,11 +85,11 @@ function labelsIn(texts: readonly string[]): Readonly<Record<string, string>> {
 }
 
 async function list(invocation: Invocation<ClusterCommandOptions>): Promise<number> {
-  const { options, environment, signal } = invocation;
+  const { environment, signal } = invocation;
   const { formatTable } = await import("#kernel/command/index.node.ts");
   const { listClusters } = await import("../delivery/joining.ts");
   await withSession(invocation, async ({ client }) => {
-    const rows = (await listClusters(client, options.systemNamespace, signal)).map(
+    const rows = (await listClusters(client, secretsIn(invocation), signal)).map(
       ({ name, endpoint, credential, labels }) => {
         const texts = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
         return [name, endpoint, credential, texts.join(",") || "-"];
@@ -95,10 +101,10 @@ async function list(invocation: Invocation<ClusterCommandOptions>): Promise<numb
 }
 
 async function detach(invocation: Invocation<ClusterCommandOptions>, name: string): Promise<number> {
-  const { options, environment, signal } = invocation;
+  const { environment, signal } = invocation;
   const { detachCluster } = await import("../delivery/joining.ts");
   return await withSession(invocation, async ({ client }) => {
-    const refusal = await detachCluster(client, options.systemNamespace, name, signal);
+    const refusal = await detachCluster(client, secretsIn(invocation), name, signal);
     if (refusal !== undefined) {
       environment.err.write(`slipway: ${refusal}\n`);
       return exitCode.failed;

@@ -11,7 +11,7 @@ import { definitionTypes, typeFacts } from "../definitions/types.ts";
 import { documents } from "../document.ts";
 import { WorkloadDefinition } from "../kinds.ts";
 import { commandBudgetMs, openCue } from "../library.ts";
-import { defaultSettings } from "../settings.ts";
+import { systemNamespaceOf } from "../settings.ts";
 import type { DefOptions } from "./def-options.ts";
 
 /** Definitions of a file: one in CUE, or any number in YAML. */
@@ -124,7 +124,7 @@ export async function readDefinitions(
 /** Server-side apply into the system namespace, or the named one. */
 export async function applyDefinitions(invocation: Invocation<DefOptions>): Promise<number> {
   const { rest, options, environment, signal } = invocation;
-  const namespace = options.namespace ?? defaultSettings.systemDefinitionNamespace;
+  const namespace = options.namespace ?? systemNamespaceOf(environment.variable);
   const files = await filesOf(rest, environment.directory);
   const read = await withCue(invocation, async (cue) => {
     const all: ReadDefinition[] = [];

@@ -10,7 +10,7 @@ import { authoredOf, templateOf } from "../definitions/definition-object.ts";
 import type { DefinitionType } from "../definitions/definition.ts";
 import { definitionTypes, typeFacts } from "../definitions/types.ts";
 import { commandBudgetMs, openCue } from "../library.ts";
-import { defaultSettings } from "../settings.ts";
+import { systemNamespaceOf } from "../settings.ts";
 import type { DefOptions } from "./def-options.ts";
 
 type Place = Parameters<Parameters<typeof withSession>[1]>[0];
@@ -43,11 +43,10 @@ export async function listDefinitions(invocation: Invocation<DefOptions>): Promi
 async function findStored(
   { client, namespace }: Place,
   name: string,
-  options: DefOptions,
-  signal: AbortSignal,
+  { options, environment, signal }: Invocation<DefOptions>,
 ): Promise<Stored | undefined> {
   for (const type of typesOf(options)) {
-    for (const place of new Set([namespace, defaultSettings.systemDefinitionNamespace])) {
+    for (const place of new Set([namespace, systemNamespaceOf(environment.variable)])) {
       const found = await getOrUndefined(client, { type: typeFacts[type].kind, namespace: place, name }, signal);
       if (found !== undefined) return found;
     }
@@ -67,7 +66,7 @@ export async function getDefinitions(invocation: Invocation<DefOptions>): Promis
     return await withSession(invocation, async (session) => {
       let isDone = true;
       for (const [index, name] of rest.entries()) {
-        const found = await findStored(session, name, options, signal);
+        const found = await findStored(session, name, invocation);
         const text = found === undefined ? undefined : await textOf(found, output, templates, signal);
         if (text?.ok === true) environment.out.write(`${index > 0 && output === "yaml" ? "---\n" : ""}${text.value}`);
         else environment.err.write(text === undefined ? missing(name, options) : `slipway: ${text.error}\n`);
@@ -119,7 +118,7 @@ export async function printSchemas(invocation: Invocation<DefOptions>): Promise<
     if (names.length === 0) return isDone;
     return await withSession(invocation, async (session) => {
       for (const name of names) {
-        const found = await findStored(session, name, options, signal);
+        const found = await findStored(session, name, invocation);
         if (found === undefined) environment.err.write(missing(name, options));
         isDone = found !== undefined && (await print(name, templateOf(found))) && isDone;
       }

@@ -16,7 +16,7 @@ import { commandBudgetMs, library, openCue } from "../library.ts";
 import { type Preview, renderOffline } from "../offline.ts";
 import { stepsOf } from "../view.ts";
 import { listRevisions } from "../revision/store.ts";
-import { defaultSettings } from "../settings.ts";
+import { systemNamespaceOf } from "../settings.ts";
 import { readDefinitions } from "./def-files.ts";
 
 export interface DryRunOptions {
@@ -37,14 +37,19 @@ export async function dryRun(invocation: Invocation<unknown>, options: DryRunOpt
   const templates = await host.openTemplates();
   try {
     const cue = openCue(templates, commandBudgetMs);
-    const { systemDefinitionNamespace: namespace } = defaultSettings;
-    const given = await readDefinitions(words, environment.directory, cue, namespace);
+    const systemNamespace = systemNamespaceOf(environment.variable);
+    const given = await readDefinitions(words, environment.directory, cue, systemNamespace);
     const problems = given.flatMap((one) => one.problems);
     if (printProblems(problems, environment.err)) return exitCode.usage;
     const objects = [...read.objects, ...given.flatMap(({ object }) => object ?? [])];
-    if (!diff) return await printAll(invocation, { applications, objects, cue, signal });
+    if (!diff) return await printAll(invocation, { applications, objects, cue, systemNamespace, signal });
     return await withSession(invocation, (session) =>
-      printDifferences(invocation, { applications, objects, cue, signal }, session.client, session.namespace),
+      printDifferences(
+        invocation,
+        { applications, objects, cue, systemNamespace, signal },
+        session.client,
+        session.namespace,
+      ),
     );
   } finally {
     await templates.close();
@@ -56,6 +61,7 @@ interface Work {
   /** Definitions, Workflows and Policies of the files among them. */
   readonly objects: readonly KubeObject[];
   readonly cue: Cue;
+  readonly systemNamespace: string;
   readonly signal: AbortSignal;
 }
 
@@ -81,8 +87,7 @@ async function readFiles(paths: readonly string[], directory: string) {
 }
 
 async function printAll({ environment }: Invocation<unknown>, work: Work): Promise<number> {
-  const { systemDefinitionNamespace: systemNamespace } = defaultSettings;
-  const definitions = definitionsOf(sourcesOfObjects(work.objects, { shipped: library.definitions, systemNamespace }));
+  const definitions = definitionsOf(sourcesOfObjects(work.objects, { shipped: library.definitions, ...work }));
   const texts: string[] = [];
   for (const application of work.applications) {
     const early = stepsOf(application).flatMap(({ stage, name }) => (stage === "pre-render" ? [`"${name}"`] : []));
@@ -112,9 +117,8 @@ async function printDifferences(
   client: ApiClient,
   usual: string,
 ): Promise<number> {
-  const { systemDefinitionNamespace: systemNamespace } = defaultSettings;
   const stored = await storedDefinitions(client, signal);
-  const sources = sourcesOfObjects([...work.objects, ...stored], { shipped: library.definitions, systemNamespace });
+  const sources = sourcesOfObjects([...work.objects, ...stored], { shipped: library.definitions, ...work });
   const definitions = definitionsOf(sources);
   let isDifferent = false;
   for (const one of work.applications) {

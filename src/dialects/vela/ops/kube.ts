@@ -6,6 +6,8 @@ import {
   listAt,
   messageOf,
   objectAt,
+  ok,
+  type Result,
   textAt,
 } from "#lib/base/index.ts";
 import { type ApiClient, getOrUndefined, type Ref, refTo } from "#kernel/kit/index.ts";
@@ -23,7 +25,6 @@ import {
   kubeObject,
   namespaceOf,
 } from "./form.ts";
-import { merge } from "./merge.ts";
 
 /** Where an object is, with a default for its namespace; a text says why it cannot be reached. */
 async function targetOf(
@@ -135,13 +136,17 @@ async function applyOne(
   form: Form,
   hasOwnValue: boolean,
 ): Promise<ActionResult> {
-  const patch = params["patch"];
-  const whole = patch === undefined ? object : (merge(asJson(object), patch) as unknown as KubeObject);
-  const applied = await scope.delivery.applyObject(whole, { cluster: clusterOf(params) });
+  const whole = params["patch"] === undefined ? ok(object) : await patchedObject(asJson(object), scope);
+  if (!whole.ok) return failure(whole.error);
+  const applied = await scope.delivery.applyObject(whole.value, { cluster: clusterOf(params) });
   if (!applied.ok) return failure(applied.error);
   const live = asJson(applied.value);
   return done(form === "new" ? { value: live } : legacyResult(live, params, hasOwnValue), isSecret(object));
 }
+
+/** Patches cannot take away what makes it an object. */
+const patchedObject = async (base: JsonObject, { patched }: ActionScope): Promise<Result<KubeObject, string>> =>
+  (await patched(base)) as Result<JsonObject & KubeObject, string>;
 
 const objectMembers = ["apiVersion", "kind", "metadata", "spec", "status"] as const;
 
@@ -188,8 +193,9 @@ const patchLive: Action = async (params, scope) => {
   if (live === undefined) return failure(`${object.kind} ${object.metadata.name ?? ""} not found`);
   const { managedFields: _fields, resourceVersion: _version, ...metadata } = asJson(live)["metadata"] as JsonObject;
   const { status: _status, ...bare } = asJson(live);
-  const merged = merge({ ...bare, metadata }, params["patch"] ?? {}) as unknown as KubeObject;
-  const applied = await scope.delivery.applyObject(merged, { cluster: clusterOf(params) });
+  const merged = await patchedObject({ ...bare, metadata }, scope);
+  if (!merged.ok) return failure(merged.error);
+  const applied = await scope.delivery.applyObject(merged.value, { cluster: clusterOf(params) });
   return applied.ok ? done({ result: asJson(applied.value) }, isSecret(object)) : failure(applied.error);
 };
 

@@ -1,4 +1,4 @@
-import type { Clock, Instant, JsonObject, JsonValue, Logger } from "#lib/base/index.ts";
+import type { Clock, Instant, JsonObject, JsonValue, Logger, Result } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { HttpRequest, OutsideRequest } from "#kernel/couriers/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
@@ -68,6 +68,8 @@ export interface ActionScope {
    * unknown, the answer is an error and it is not done again.
    */
   once(request: OutsideRequest): Promise<ActionResult>;
+  /** The object with the action's `patch`, which the comments of the template merge. The error is for people. */
+  patched(base: JsonObject): Promise<Result<JsonObject, string>>;
   /** Keeps the digest of an application that a pre-render step computed in the status. */
   noteOverlay?(digest: string): void;
   /** Does what may happen again, such as GET. */

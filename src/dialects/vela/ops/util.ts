@@ -1,6 +1,5 @@
 import { isJsonObject, textAt } from "#lib/base/index.ts";
 import { type Action, done, failure, inBothForms } from "./form.ts";
-import { merge } from "./merge.ts";
 
 /** Bytes come as base64. */
 const convert: Action = (params) => {
@@ -8,10 +7,12 @@ const convert: Action = (params) => {
   return typeof bt === "string" ? done({ str: Buffer.from(bt, "base64").toString() }) : failure("bt: expected bytes");
 };
 
-const patch: Action = ({ value, patch: over }) =>
-  isJsonObject(value) && isJsonObject(over)
-    ? done({ result: merge(value, over) })
-    : failure("value and patch: expected objects");
+/** What cannot be merged is an answer: the template decides. */
+const patch: Action = async ({ value, patch: over }, { patched }) => {
+  if (!isJsonObject(value) || !isJsonObject(over)) return failure("value and patch: expected objects");
+  const merged = await patched(value);
+  return done(merged.ok ? { result: merged.value } : { err: merged.error });
+};
 
 /** Where else the log of the step is found is kept as a note. */
 const log: Action = (params, scope) => {

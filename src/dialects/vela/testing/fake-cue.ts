@@ -37,6 +37,7 @@ export function fakeCue(
         }),
       );
     },
+    patch: unused,
     evaluateBoolean: unused,
     references: unused,
     schema: unused,

@@ -440,7 +440,7 @@ test("bad input: an unknown action and an unknown step type name the nearest", a
   await rig.pass();
   expect(rig.step("a").message).toBe('step a: act: action "kube/aply" is not known; nearest: "kube/apply"');
   expect(rig.step("b").message).toContain(
-    'WorkflowStepDefinition "cont" not found in default, vela-system; did you mean "count"?',
+    'WorkflowStepDefinition "cont" not found in ns default, vela-system; nearest: count',
   );
 });
 

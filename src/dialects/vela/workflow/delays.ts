@@ -22,4 +22,5 @@ export type WorkflowSettings = Pick<
   | "outputWaitTimeout"
   | "defaultStepTimeout"
   | "egressDeny"
+  | "systemDefinitionNamespace"
 >;

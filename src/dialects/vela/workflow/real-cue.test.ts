@@ -51,6 +51,42 @@ output: {password: "hunter22"}
   conflict: `a: 1
 a: 2
 `,
+  patches: `import ("vela/kube", "vela/util")
+parameter: image: string
+#containers: [{name: "side", image: "s"}, {name: "web", image: "w", args: ["a"]}]
+first: kube.#Apply & {
+	$params: {
+		value: {apiVersion: "v1", kind: "ConfigMap", metadata: name: "patched", data: containers: #containers}
+		patch: {
+			// +patchKey=name
+			data: containers: [{
+				name: "web"
+				// +patchStrategy=retainKeys
+				image: parameter.image
+			}]
+		}
+	}
+}
+live: kube.#Patch & {
+	$params: {
+		value: {apiVersion: "v1", kind: "ConfigMap", metadata: {name: "patched", namespace: "default"}}
+		patch: {
+			// +patchKey=name
+			data: containers: [{name: "web", ports: [80]}, {name: "new"}]
+		}
+	}
+}
+merged: util.#PatchK8sObject & {
+	$params: {
+		value: items: [{name: "a"}, {name: "b", n: 1}]
+		patch: {
+			// +patchKey=name
+			items: [{name: "b", m: 2}]
+		}
+	}
+}
+refused: util.#PatchK8sObject & {$params: {value: n: 1, patch: n: 2}}
+`,
 };
 
 async function rigOf(steps: readonly Step[], answer?: EffectAnswer) {
@@ -187,4 +223,28 @@ test("9.6 what a template calls sensitive is in the Secret only", { timeout: 60_
   const { map, secret } = await rig.store();
   expect(JSON.stringify(map)).not.toContain("hunter22");
   expect(Buffer.from(textAt(secret, "vars") ?? "", "base64").toString()).toContain("hunter22");
+});
+
+test("patches of objects merge lists by the keys that comments name", { timeout: 60_000 }, async () => {
+  const properties = { image: "new" };
+  const outputs = [
+    { name: "live", valueFrom: "live.$returns.result.data" },
+    { name: "merged", valueFrom: "merged.$returns.result" },
+    { name: "refused", valueFrom: "refused.$returns.err" },
+  ];
+  const { rig } = await rigOf([step("a", "patches", { properties, outputs })]);
+  await rig.pass();
+  expect([rig.phases(), rig.step("a").message]).toEqual([{ a: "succeeded" }, undefined]);
+  const { vars } = (await rig.store()).map;
+  expect(JSON.parse(typeof vars === "string" ? vars : "")).toMatchObject({
+    live: {
+      containers: [
+        { name: "side", image: "s" },
+        { name: "web", image: "new", args: ["a"], ports: [80] },
+        { name: "new" },
+      ],
+    },
+    merged: { items: [{ name: "a" }, { name: "b", n: 1, m: 2 }] },
+    refused: expect.stringContaining("conflicting values"),
+  });
 });

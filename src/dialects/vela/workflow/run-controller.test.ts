@@ -136,7 +136,7 @@ test("bad input: a run waits for a Workflow and for a type of steps that do not 
   expect(await status()).toMatchObject({ status: "initializing", finished: false });
   expect(notes).toEqual([
     'Generate: Workflow "flow" not found in default',
-    'Generate: WorkflowStepDefinition "say" not found in default, vela-system',
+    'Generate: WorkflowStepDefinition "say" not found in ns default, vela-system',
   ]);
   templates["say"] = say;
   await reconcile();

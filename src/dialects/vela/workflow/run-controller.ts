@@ -22,6 +22,7 @@ import {
 } from "#kernel/model/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 import type { App } from "../app.ts";
+import { notFoundMessage } from "../definitions/find.ts";
 import type { Definition, Definitions } from "../definitions/definition.ts";
 import { remembered } from "../definitions/remembered.ts";
 import type { Clusters } from "../delivery/delivery.ts";
@@ -272,7 +273,7 @@ function readSnapshot(text: string): Snapshot {
 async function makeSnapshot(
   run: Stored<WorkflowRun>,
   namespace: string,
-  { client, definitions }: RunControllerParts,
+  { client, definitions, settings }: RunControllerParts,
   signal: AbortSignal,
 ): Promise<Snapshot | string> {
   const { workflowRef, workflowSpec } = run.spec;
@@ -285,7 +286,9 @@ async function makeSnapshot(
   for (const { step } of placesOf(parseRun(run, workflow).workflow)) {
     if (step.type === groupType || nativeSteps[step.type] !== undefined || used.has(step.type)) continue;
     const found = await definitions.find("workflow-step", step.type, namespace);
-    if (found === undefined) return `WorkflowStepDefinition "${step.type}" not found in ${namespace}, vela-system`;
+    const sought = { type: "workflow-step", name: step.type, namespace } as const;
+    const { systemDefinitionNamespace: systemNamespace } = settings;
+    if (found === undefined) return await notFoundMessage(definitions, { ...sought, systemNamespace });
     const { stored: _stored, ...rest } = found;
     used.set(step.type, rest);
   }

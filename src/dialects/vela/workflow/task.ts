@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject, type JsonValue, listAt, messageOf, objectAt } from "#lib/base/index.ts";
-import { didYouMean } from "#lib/text/index.ts";
+import { err, isJsonObject, type JsonObject, type JsonValue, listAt, messageOf, objectAt } from "#lib/base/index.ts";
 import type { CueAction, CueTask, TemplateFailure } from "#kernel/template/index.ts";
 import type { ActionResult, ActionScope, Provider } from "../ops/provider.ts";
+import { notFoundMessage } from "../definitions/find.ts";
 import { providerOf } from "../ops/find.ts";
 import { resolveInputs, storeOutputs, withInputs } from "./io.ts";
 import { type LedgerScope, once, openExecution } from "./ledger.ts";
@@ -69,9 +69,10 @@ async function runTemplate(job: StepJob, { context, parameter }: Prepared): Prom
   const { namespace } = subject.app.identity;
   const definition = await parts.definitions.find("workflow-step", type, namespace);
   if (definition === undefined) {
-    const near = didYouMean(type, await parts.definitions.names("workflow-step", namespace));
-    const message = `step ${name}: WorkflowStepDefinition "${type}" not found in ${namespace}, vela-system`;
-    return { outcome: { kind: "error", message: near === undefined ? message : `${message}; ${near}` } };
+    const { systemDefinitionNamespace: systemNamespace } = parts.settings;
+    const sought = { type: "workflow-step", name: type, namespace, systemNamespace } as const;
+    const message = `step ${name}: ${await notFoundMessage(parts.definitions, sought)}`;
+    return { outcome: { kind: "error", message } };
   }
   const rendered = await renderedContext(subject, parts.delivery, place.step, definition.template);
   if (typeof rendered === "string") return { outcome: { kind: "error", message: rendered } };
@@ -117,13 +118,7 @@ async function runActions(
 
 /** Conflicts are retried, as reads may give other values; what the evaluator had to be stopped for is not. */
 function templateFailure({ place, secrets }: StepJob, failure: TemplateFailure): StepOutcome {
-  const problems = failure.problems.map(({ message, path, line, column }) => {
-    const at = line === undefined || line === 0 ? "" : ` (line ${line}${column ? `:${column}` : ""})`;
-    return `${path === undefined || path === "" ? "" : `${path}: `}${message}${at}`;
-  });
-  const message = secrets.mask(
-    `step ${place.step.name}: ${problems.length > 0 ? problems.join("; ") : failure.message}`,
-  );
+  const message = secrets.mask(`step ${place.step.name}: ${problemText(failure)}`);
   switch (failure.kind) {
     case "template":
       return { kind: "error", message };
@@ -135,6 +130,14 @@ function templateFailure({ place, secrets }: StepJob, failure: TemplateFailure):
     case "crashed":
       return { kind: "interrupted" };
   }
+}
+
+function problemText({ problems, message: whole }: TemplateFailure): string {
+  const texts = problems.map(({ message, path, line, column }) => {
+    const at = line === undefined || line === 0 ? "" : ` (line ${line}${column ? `:${column}` : ""})`;
+    return `${path === undefined || path === "" ? "" : `${path}: `}${message}${at}`;
+  });
+  return texts.length > 0 ? texts.join("; ") : whole;
 }
 
 async function runAction(job: StepJob, action: CueAction, task: CueTask, said: Said): Promise<ActionResult> {
@@ -208,6 +211,11 @@ function scopeOf(job: StepJob, action: CueAction, task: CueTask, said: Said, con
     },
     ...(record.resourceRef === undefined ? {} : { referred: record.resourceRef }),
     print: (line) => parts.print?.(stepId, secrets.mask(line)),
+    async patched(base) {
+      const at = objectAt(action.value, "$params") === undefined ? "patch" : "$params.patch";
+      const merged = await parts.cue.patch(task, `${action.path}.${at}`, base, parts.signal);
+      return merged.ok ? merged : err(problemText(merged.error));
+    },
     noteOverlay: (digest) => parts.noteOverlay?.(digest),
     once: (request) => once(ledgerScope(job), action.path, action.attributes, request),
     ask: async (request) => {

@@ -128,6 +128,7 @@ export function fakeScope(app: App, world: FakeWorld): ActionScope & { readonly 
     print: (line) => void said.push(line),
     once: () => Promise.resolve({ kind: "error", message: "not here" }),
     ask: () => Promise.resolve({ kind: "error", message: "not here" }),
+    patched: () => Promise.resolve(err("not here")),
     said,
   };
 }

@@ -89,6 +89,7 @@ export const fakeCue: Cue = {
     const bare = expression.replace(/"[^"]*"/g, (text) => (/^"[\w-]+"$/.test(text) ? text : '""'));
     return ok([...bare.matchAll(/[A-Za-z_$][\w$]*(?:\.[\w$]+|\["[^"]+"\])*/g)].map(([found]) => found));
   },
+  patch: rejected,
   schema: rejected,
   vet: rejected,
   upgrade: rejected,
