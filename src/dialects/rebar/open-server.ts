@@ -13,6 +13,7 @@ import { makeToken } from "./api/tokens.ts";
 import { openJobLogs } from "./job-logs.ts";
 import { defaultNamespace } from "./kinds.ts";
 import { MachineAgents } from "./machine-agents.ts";
+import { boundJobs } from "./old-jobs.ts";
 import type { RebarOptions } from "./options.ts";
 import { type Actions, openActions } from "./plugins/actions.ts";
 import type { ActionOutcome } from "./plugins/run-command.ts";
@@ -117,6 +118,7 @@ async function openParts(parts: ServerParts) {
     },
     ...(firstUser === undefined ? {} : { firstUser }),
   });
+  void boundJobs({ store, clock, log, signal: stop.signal });
   const secure = createSecureParams({ world: store.world, sealKey: (owner, key) => store.sealKey(owner, key) });
   const actions = openActions({
     store,

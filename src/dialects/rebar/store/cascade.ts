@@ -1,4 +1,4 @@
-import { inParallel, jsonEquals, messageOf } from "#lib/base/index.ts";
+import { inParallel, jsonEquals, messageOf, type Millis, sleep } from "#lib/base/index.ts";
 import { collections } from "../kinds.ts";
 import { availability } from "../model/availability.ts";
 import { dependants } from "../model/dependants.ts";
@@ -15,29 +15,34 @@ export interface ObjectKey {
 
 /** Machines are many; a write waits for the disk. */
 const atOnce = 32;
+/** After a failure. */
+const repeatPause: Millis = 30_000;
 
 /**
  * Judges anew what depends on changed objects, and what depends on that. Runs without a lock of the changed object:
  * each dependant is changed under its own.
  */
 export async function cascade(parts: Parts, changed: readonly ObjectKey[]): Promise<void> {
+  const found = changed.flatMap(({ collection, key }) => dependants(collection, key, parts.mirror));
+  await cascadeFrom(parts, found);
+}
+
+async function cascadeFrom(parts: Parts, judged: readonly ObjectKey[]): Promise<void> {
   const due = new Map<Collection, Set<string>>();
   const add = ({ collection, key }: ObjectKey): void => {
     const keys = due.get(collection);
     if (keys === undefined) due.set(collection, new Set([key]));
     else keys.add(key);
   };
-  const addDependants = ({ collection, key }: ObjectKey): void => {
-    for (const dependant of dependants(collection, key, parts.mirror)) add(dependant);
-  };
-  changed.forEach(addDependants);
+  judged.forEach(add);
   // Dependants come later in the order, except for nested profiles; each object changes its mind twice at most.
   for (let round = 0; due.size > 0 && round < 2 * collections.length; round++) {
     for (const collection of collections) {
       const keys = due.get(collection);
       if (keys === undefined) continue;
       due.delete(collection);
-      for (const key of await refreshAll(parts, collection, [...keys])) addDependants({ collection, key });
+      for (const key of await refreshAll(parts, collection, [...keys]))
+        dependants(collection, key, parts.mirror).forEach(add);
     }
   }
 }
@@ -51,6 +56,10 @@ async function refreshAll(parts: Parts, collection: Collection, keys: readonly s
     } catch (thrown) {
       // The change that led here is done: its writer is not told of others' failures.
       parts.log.warn("an object was not judged anew", { collection, key, error: messageOf(thrown) });
+      void sleep(parts.clock, repeatPause, parts.signal).then(
+        () => cascadeFrom(parts, [{ collection, key }]),
+        () => undefined,
+      );
     }
   };
   await inParallel(keys, one, atOnce);

@@ -1,9 +1,9 @@
-import { expect, test } from "vitest";
-import type { JsonObject } from "#lib/base/index.ts";
+import { expect, test, vi } from "vitest";
+import { FakeClock, type JsonObject, SlipwayError } from "#lib/base/index.ts";
 import { Preference } from "../kinds.ts";
 import { asJson } from "../model/read.ts";
 import { nameOf } from "./names.ts";
-import { addWorkflow, byServer, byUser, openOver, storeFixture } from "./testing/store-fixture.ts";
+import { addWorkflow, byServer, byUser, openOver, rebarMemory, storeFixture } from "./testing/store-fixture.ts";
 
 const code = (Code: number, ...Messages: readonly string[]) => ({
   body: { Code, ...(Messages.length === 0 ? {} : { Messages }) },
@@ -128,4 +128,18 @@ test.each([
 
 test("keys that are too long to be encoded are hashed", () => {
   expect(nameOf("é".repeat(200))).toMatch(/^h-[0-9a-f]{64}$/);
+});
+
+test("2.7 what cannot be judged anew after a change is judged later, without a restart", async () => {
+  const memory = rebarMemory();
+  const clock = new FakeClock();
+  const store = await openOver(memory, { clock });
+  await store.create("workflows", { Name: "later", Stages: ["s9"] }, byUser);
+  const write = vi.spyOn(memory, "update").mockRejectedValueOnce(new SlipwayError("test-away", "the API is away"));
+  await store.create("stages", { Name: "s9" }, byUser);
+  await expect.poll(() => write.mock.calls.length).toBe(1);
+  expect(store.world.get("workflows", "later")?.Available).toBe(false);
+  await clock.advance(30_000);
+  await expect.poll(() => store.world.get("workflows", "later")?.Available).toBe(true);
+  await store.close();
 });
