@@ -21,11 +21,9 @@ function viewStep(layout: Layout, run: RunState, node: number): StepView {
   const id = item(layout.ids, node);
   const step = item(layout.steps, node);
   const scope = item(layout.scopes, int(layout.scopeOf, node));
-  const { phase, attempt, reason, message, startedAt, finishedAt, notBefore, outputs, items, iteration } = stateAt(
-    layout,
-    run,
-    node,
-  );
+  const state = stateAt(layout, run, node);
+  const { phase, attempt, reason, message, startedAt, finishedAt, notBefore, attemptAt, outputs, items, iteration } =
+    state;
   const dependencies = visiblePredecessors(layout, node);
   return {
     id,
@@ -33,7 +31,7 @@ function viewStep(layout: Layout, run: RunState, node: number): StepView {
     ...(scope.group < 0 ? {} : { group: item(layout.ids, scope.group) }),
     ...(scope.isFinal ? { final: true } : {}),
     phase,
-    ...present({ reason, message, startedAt, finishedAt, notBefore, outputs }),
+    ...present({ reason, message, startedAt, finishedAt, notBefore, attemptAt, outputs }),
     dependencies: dependencies.map((before) => item(layout.ids, before)),
     waitingFor:
       phase === "Pending"
@@ -48,7 +46,7 @@ function viewStep(layout: Layout, run: RunState, node: number): StepView {
     ...(items === undefined ? {} : { items }),
     logs: [],
     artifacts: [],
-    actions: isTerminal(run.phase) ? [] : stepActions(step, stateAt(layout, run, node)),
+    actions: isTerminal(run.phase) ? [] : stepActions(step, state),
   };
 }
 

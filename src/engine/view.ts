@@ -59,6 +59,8 @@ export interface RunView extends Explained, Timed {
   readonly ref: ObjectRef;
   readonly dialect: Dialect;
   readonly name: string;
+  /** What people call it, where its name is a number. */
+  readonly title?: string;
   readonly phase: RunPhase;
   readonly nativePhase: string;
   readonly number?: number;
@@ -85,6 +87,11 @@ export interface HoldUp {
   readonly needsHelp: boolean;
 }
 
+/** An attempt that has failed, after which another one was made. */
+export interface FailedAttempt extends Explained, Timed {
+  readonly attempt: number;
+}
+
 export interface StepView extends Explained, Timed {
   /** Full id: `group/sub` for nested steps. */
   readonly id: string;
@@ -102,6 +109,10 @@ export interface StepView extends Explained, Timed {
   /** Absent if unlimited or unknown. */
   readonly attempts?: number;
   readonly notBefore?: Instant;
+  /** When the current attempt began, if it is not the first. */
+  readonly attemptAt?: Instant;
+  /** Attempts before the current one, the oldest first, as far as they are remembered. */
+  readonly earlier?: readonly FailedAttempt[];
   /** Known only if children were looked at. */
   readonly holdUp?: HoldUp;
   readonly child?: ObjectRef;

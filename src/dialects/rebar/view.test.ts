@@ -37,6 +37,7 @@ test("a machine at the start of its list waits for its agent", () => {
     ["a#2", "s2"],
   ]);
   expect(view.steps[0]).toMatchObject({ phase: "Waiting", reason: "Agent" });
+  expect([view.title, viewMachine(machine({ Name: "rack-1" })).title]).toEqual([undefined, "rack-1"]);
 });
 
 test.each([

@@ -1,4 +1,4 @@
-import { parseInstant } from "#lib/base/index.ts";
+import { isJsonObject, parseInstant, textAt } from "#lib/base/index.ts";
 import type { ActionName, ObjectRef, RunPhase, RunView, StepPhase, StepView } from "#engine/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { whyNot } from "./messages.ts";
@@ -24,6 +24,7 @@ export function viewMachine(object: KubeObject): RunView {
     ref,
     dialect: "rebar",
     name: name === "" ? (metadata.generateName ?? "") : name,
+    ...titleOf(object.spec, name),
     phase,
     nativePhase: nativePhase(state),
     number: 1,
@@ -35,6 +36,11 @@ export function viewMachine(object: KubeObject): RunView {
     children: [],
     actions: metadata.deletionTimestamp === undefined ? actionsOf(phase) : [],
   };
+}
+
+function titleOf(spec: unknown, name: string): Pick<RunView, "title"> {
+  const title = isJsonObject(spec) ? textAt(spec, "Name") : undefined;
+  return title === undefined || title === "" || title === name ? {} : { title };
 }
 
 const instantOf = (time: string): number | undefined => (time === zeroTime ? undefined : parseInstant(time));

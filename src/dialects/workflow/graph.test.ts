@@ -38,6 +38,15 @@ test("conditions, fan-outs and loops are told in words", () => {
   expect(nodes.get("plain")).toEqual({ id: "plain", name: "plain", final: false, rank: 0, phase: "Pending" });
 });
 
+test("an approval says what it asks for, as a form does", () => {
+  const nodes = graphOf({
+    steps: { plan: { approval: { inputs: [{ name: "replicas", type: "integer", default: 2, enum: [1, 2] }] } } },
+  });
+  expect(nodes.get("plan")?.asks).toEqual([
+    { name: "replicas", type: "number", default: "2", options: ["1", "2"], isRequired: false },
+  ]);
+});
+
 test("a fan-out that has started tells how far its items are", () => {
   const nodes = graphOf(
     { steps: { many: { container, forEach: { items: ["a", "b", "c"] } } } },

@@ -1,7 +1,8 @@
-import { formatAge } from "#lib/base/index.ts";
+import { formatAge, objectsAt } from "#lib/base/index.ts";
 import { graphOfView, type RunGraph, type StepTraits } from "#kernel/dialect/index.ts";
 import { axesOf, combinationsOf } from "./compile/matrix.ts";
 import { stepSources } from "./compile/step-source.ts";
+import { formParameters } from "./form-parameters.ts";
 import type { ForEach, Workflow, WorkflowStep } from "./kinds.ts";
 import { specOf } from "./spec-of.ts";
 import { viewWorkflow } from "./view.ts";
@@ -12,7 +13,7 @@ export function graphOfWorkflow(workflow: Workflow): RunGraph {
 }
 
 export function traitsOf(step: WorkflowStep): StepTraits {
-  const { when, forEach, repeat, cache, locks = [], inputs, outputArtifacts } = step;
+  const { when, forEach, repeat, cache, locks = [], inputs, outputArtifacts, approval } = step;
   const takes = (inputs?.artifacts ?? []).map(({ from }) => from);
   const leaves = (outputArtifacts ?? []).map(({ name }) => name);
   return {
@@ -23,6 +24,7 @@ export function traitsOf(step: WorkflowStep): StepTraits {
     ...(locks.length === 0 ? {} : { locks: locks.map(({ name }) => name).join(", ") }),
     ...(takes.length === 0 ? {} : { takes: takes.join(", ") }),
     ...(leaves.length === 0 ? {} : { leaves: leaves.join(", ") }),
+    ...(approval?.inputs === undefined ? {} : { asks: formParameters(objectsAt(approval, "inputs")) }),
   };
 }
 

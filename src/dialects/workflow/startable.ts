@@ -1,15 +1,7 @@
-import {
-  type Instant,
-  isTrueAt,
-  type JsonObject,
-  type JsonValue,
-  listAt,
-  objectsAt,
-  textAt,
-  valueAt,
-} from "#lib/base/index.ts";
-import { apiVersionOf, asJson, type KubeObject, type Stored } from "#kernel/model/index.ts";
-import type { Startable, StartParameter } from "#kernel/dialect/index.ts";
+import { type Instant, type JsonObject, type JsonValue, objectsAt } from "#lib/base/index.ts";
+import { apiVersionOf, asJson, type Stored } from "#kernel/model/index.ts";
+import type { Startable } from "#kernel/dialect/index.ts";
+import { formParameters } from "./form-parameters.ts";
 import { Workflow, WorkflowTemplate } from "./kinds.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 import { scheduledRun } from "./schedule/run.ts";
@@ -35,31 +27,13 @@ function scheduleRun(schedule: Stored<ScheduledWorkflow>, now: Instant): JsonObj
   return JSON.parse(JSON.stringify(whole)) as Record<string, JsonValue>;
 }
 
-/** Types that a form knows; values of others are texts as on the command line. */
-const formTypes: Readonly<Record<string, StartParameter["type"]>> = {
-  integer: "number",
-  number: "number",
-  boolean: "boolean",
-};
-
-const asText = (value: JsonValue): string => (typeof value === "string" ? value : JSON.stringify(value));
-
-const parametersOf = (object: KubeObject): readonly StartParameter[] =>
-  objectsAt(asJson(object), "spec", "params").map((param) => {
-    const [description, initial] = [textAt(param, "description"), valueAt(param, "default")];
-    const options = listAt(param, "enum").map(asText);
-    return {
-      name: textAt(param, "name") ?? "",
-      type: formTypes[textAt(param, "type") ?? ""] ?? "string",
-      ...(description === undefined ? {} : { description }),
-      ...(initial === undefined ? {} : { default: asText(initial) }),
-      ...(options.length === 0 ? {} : { options }),
-      isRequired: isTrueAt(param, "required"),
-    };
-  });
-
 export const startable: readonly Startable[] = [
-  { group: WorkflowTemplate.group, kind: WorkflowTemplate.kind, run: templateRun, parameters: parametersOf },
+  {
+    group: WorkflowTemplate.group,
+    kind: WorkflowTemplate.kind,
+    run: templateRun,
+    parameters: (object) => formParameters(objectsAt(asJson(object), "spec", "params")),
+  },
   {
     group: ScheduledWorkflow.group,
     kind: ScheduledWorkflow.kind,

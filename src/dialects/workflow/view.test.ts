@@ -117,6 +117,30 @@ test("a document that was never stored, or is wrong, is seen as far as it can be
   ]);
 });
 
+test("attempts that failed are shown with their times, as long as their objects are known", () => {
+  const failures = [
+    { attempt: 1, reason: "Error", message: "exit code 1", finishTime: "2026-01-01T00:00:05Z" },
+    { attempt: 2, finishTime: "2026-01-01T00:00:20Z" },
+  ];
+  const a = { phase: "Running", attempt: 3, startTime: "2026-01-01T00:00:01Z", failures } as const;
+  const job: KubeObject = {
+    apiVersion: "batch/v1",
+    kind: "Job",
+    metadata: {
+      name: "a-2",
+      creationTimestamp: "2026-01-01T00:00:10Z",
+      labels: { [stepLabel]: "a", [attemptLabel]: "2" },
+    },
+  };
+  const object = workflow({ status: { phase: "Running", statuses: { a } } });
+  const at = (second: number): number => Date.UTC(2026, 0, 1, 0, 0, second);
+  expect(viewWorkflow(object, [job]).steps[0]?.earlier).toEqual([
+    { attempt: 1, reason: "Error", message: "exit code 1", startedAt: at(1), finishedAt: at(5) },
+    { attempt: 2, startedAt: at(10), finishedAt: at(20) },
+  ]);
+  expect(viewWorkflow(object).steps[0]?.earlier?.[1]).toEqual({ attempt: 2, finishedAt: at(20) });
+});
+
 test("a run that is invalid says what is wrong with it, as long as that keeps it", () => {
   const message = 'spec.templateRef: there is no WorkflowTemplate "gone"';
   const conditions = [{ type: "Invalid", status: "True", reason: "TemplateNotFound", message }] as const;

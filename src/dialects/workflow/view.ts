@@ -1,6 +1,7 @@
 import { parseInstant } from "#lib/base/index.ts";
 import {
   type ArtifactRef,
+  type FailedAttempt,
   isTerminal,
   type LogRef,
   type ObjectRef,
@@ -17,7 +18,7 @@ import { awaitedApproval } from "./approvers.ts";
 import { outlinePlan } from "./compile/outline.ts";
 import { type StepSource, stepSources } from "./compile/step-source.ts";
 import { holdUpOf } from "./hold-up.ts";
-import { type Approval, type Reference, Workflow, type WorkflowSpec } from "./kinds.ts";
+import { type Approval, type Reference, type StepStatus, Workflow, type WorkflowSpec } from "./kinds.ts";
 import { specOf } from "./spec-of.ts";
 import { artifactsIn, decodeRun } from "./state.ts";
 
@@ -85,7 +86,8 @@ function completeStep(
   run: RunState,
 ): StepView {
   const statuses = object.status?.statuses ?? {};
-  const reference = Object.hasOwn(statuses, view.id) ? statuses[view.id]?.reference : undefined;
+  const status = Object.hasOwn(statuses, view.id) ? statuses[view.id] : undefined;
+  const reference = status?.reference;
   const child = reference === undefined ? undefined : refOf(reference, object.metadata.namespace);
   const owned = source?.step.externalRef === undefined;
   const isActive = view.phase === "Starting" || view.phase === "Running";
@@ -93,8 +95,10 @@ function completeStep(
     ? holdUpOf(children.filter((one) => isPod(one) && (view.items !== undefined || attemptOf(one) === view.attempt)))
     : undefined;
   const approval = source?.step.approval;
+  const earlier = earlierAttempts(view, status?.failures ?? [], children);
   return {
     ...view,
+    ...(earlier.length === 0 ? {} : { earlier }),
     ...(source?.step.displayName === undefined ? {} : { name: source.step.displayName }),
     ...(child === undefined ? {} : { child }),
     ...(holdUp === undefined ? {} : { holdUp }),
@@ -103,6 +107,21 @@ function completeStep(
     logs: !owned ? [] : view.items === undefined ? logsOf(view, child, children) : [itemLogsOf(view, object, source)],
     actions: run.finishedAt !== undefined && view.phase !== "Pending" ? ["retry"] : view.actions,
   };
+}
+
+/** A failure says when it ended; its object, while it exists, when it began. The first began with the step. */
+function earlierAttempts(
+  view: StepView,
+  failures: NonNullable<StepStatus["failures"]>,
+  children: readonly KubeObject[],
+): readonly FailedAttempt[] {
+  return failures
+    .filter(({ attempt }) => attempt < view.attempt)
+    .map(({ attempt, reason, message, finishTime }) => {
+      const object = children.find((one) => attemptOf(one) === attempt && !isPodOfJob(one));
+      const startedAt = attempt === 1 ? view.startedAt : parseInstant(object?.metadata.creationTimestamp ?? "");
+      return { attempt, ...defined({ reason, message, startedAt, finishedAt: parseInstant(finishTime ?? "") }) };
+    });
 }
 
 const artifactsOf = (run: RunState, step: string): readonly ArtifactRef[] =>

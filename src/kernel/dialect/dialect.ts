@@ -10,6 +10,7 @@ import type { RunGraph } from "./graph.ts";
 import type { Report } from "./problems.ts";
 import type { RunAction } from "./run-action.ts";
 import type { Simulation } from "./simulation.ts";
+import type { StartParameter } from "./start-parameter.ts";
 
 /** A document of a user's file, such as a `YamlDocument`. */
 export interface SourceDocument {
@@ -225,16 +226,6 @@ export interface Described extends GroupKind {
   readonly controls: readonly { readonly apiVersion: string; readonly kind: string }[];
   /** Text for people. A promise, because code is loaded first. */
   describe(object: KubeObject, options: DescribeOptions): Promise<string>;
-}
-
-/** What arguments of a run may set, for forms. */
-export interface StartParameter {
-  readonly name: string;
-  readonly description?: string;
-  readonly type?: "string" | "number" | "boolean";
-  readonly default?: string;
-  readonly options?: readonly string[];
-  readonly isRequired: boolean;
 }
 
 /** A kind whose objects can be run: `slipway run wft/NAME`. */

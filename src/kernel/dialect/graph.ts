@@ -1,4 +1,5 @@
 import { type RunView, type StepPhase, summarizeItems } from "#engine/index.ts";
+import type { StartParameter } from "./start-parameter.ts";
 
 /** Traits of a step for people; not parsed. */
 export interface StepTraits {
@@ -15,6 +16,8 @@ export interface StepTraits {
   readonly cache?: string;
   /** `db, api`. */
   readonly locks?: string;
+  /** Of an approval: values that a person gives along with it. */
+  readonly asks?: readonly StartParameter[];
 }
 
 export interface GraphNode extends StepTraits {

@@ -33,7 +33,6 @@ export type {
   Runs,
   SourceDocument,
   Startable,
-  StartParameter,
 } from "./dialect.ts";
 export type { DialectFace, ProjectRunOptions, Projects, ServerOptions, ServerOptionSources } from "./face.ts";
 export { checkName, checkSchema, checkUnknown, codeOf, hintOf } from "./document-checks.ts";
@@ -49,3 +48,4 @@ export { type Shared, sharedOf } from "./shared.ts";
 export type { Simulation } from "./simulation.ts";
 export { readyRules, rolloutRules } from "./readiness-rules.ts";
 export { sourceAt } from "./source.ts";
+export type { StartParameter } from "./start-parameter.ts";
