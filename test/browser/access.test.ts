@@ -16,9 +16,11 @@ const views = [
   ["/runs", "release-42"],
   ["/runs?filter=nothing-is-called-so", "No run matches the filter"],
   ["/sources", "nightly"],
+  ["/sources/workflow/default/WorkflowTemplate/release", "Median"],
+  ["/compare/workflow/default/release-42/release-41", "Longer by"],
   ["/runs/workflow/default/release-42", "lint"],
   ["/runs/workflow/default/release-42?lens=graph", "Whole graph"],
-  ["/runs/workflow/default/release-42?lens=timeline", "Fold idle time"],
+  ["/runs/workflow/default/release-42?lens=timeline", "failed attempt"],
   ["/runs/workflow/default/gone", "Not found"],
 ] as const;
 
@@ -41,7 +43,7 @@ test("axe has no objection to dialogs", async () => {
   await page.getByRole("dialog").waitFor();
   expect(await objections(page)).toEqual([]);
   await page.getByRole("button", { name: "Keep as it is" }).click();
-  for (const open of ["Keyboard shortcuts", "Preferences", /Go to a run or page/] as const) {
+  for (const open of ["Keyboard shortcuts", "Preferences", /Go to or do anything/] as const) {
     await page.getByRole("button", { name: open }).click();
     await page.getByRole("dialog").waitFor();
     expect(await objections(page)).toEqual([]);

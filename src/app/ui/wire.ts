@@ -1,6 +1,8 @@
-import type { ActionName, ObjectRef, RunPhase, RunView } from "#engine/index.ts";
-import type { RunGraph } from "#kernel/dialect/index.ts";
+import type { ActionName, ObjectRef, RunPhase, RunView, StepPhase } from "#engine/index.ts";
+import type { RunGraph, StartParameter } from "#kernel/dialect/index.ts";
 import type { JsonObject, Problem } from "#lib/base/index.ts";
+
+export type { StartParameter };
 
 // What the server sends to the page, all below `/slipway/`. Times are milliseconds since the epoch, of the server's
 // clock.
@@ -9,6 +11,7 @@ import type { JsonObject, Problem } from "#lib/base/index.ts";
 export interface RunSummary {
   readonly ref: ObjectRef;
   readonly dialect: string;
+  /** What people call it; the object's name is in `ref`. */
   readonly name: string;
   readonly phase: RunPhase;
   readonly nativePhase: string;
@@ -61,13 +64,41 @@ export interface RunDetail {
 /** `GET /slipway/sources`: sources with their last thirty runs, the newest first. */
 export interface SourceSummary {
   readonly dialect: string;
+  /** API group of the source and its runs. */
+  readonly group: string;
   readonly namespace: string;
   readonly kind: string;
   readonly name: string;
-  readonly runs: readonly Pick<RunSummary, "name" | "phase" | "startedAt" | "finishedAt">[];
+  readonly runs: readonly SourceRun[];
   readonly medianMs?: number;
   /** From 0 to 1, of runs that have ended. */
   readonly successRate?: number;
+}
+
+/** `name` is the object's. */
+export type SourceRun = Pick<RunSummary, "name" | "phase" | "createdAt" | "startedAt" | "finishedAt">;
+
+/** `GET /slipway/sources/DIALECT/NAMESPACE/KIND/NAME`: the outcome of each step in the last fifty runs. */
+export interface SourceGrid {
+  readonly source: SourceSummary;
+  readonly steps: readonly GridStep[];
+}
+
+export interface GridStep {
+  readonly id: string;
+  readonly name: string;
+  readonly group?: string;
+  /** How long it takes, where it has ended. */
+  readonly medianMs?: number;
+  /** One for each run of the source, in their order; null where the run has no such step. */
+  readonly cells: readonly (GridCell | null)[];
+}
+
+export interface GridCell {
+  readonly phase: StepPhase;
+  readonly ms?: number;
+  /** Above 1: it was tried again. */
+  readonly attempt?: number;
 }
 
 /** `GET /slipway/approvals`: steps that wait for a person. */
@@ -76,6 +107,8 @@ export interface WaitingApproval {
   readonly step: string;
   readonly message: string;
   readonly since?: number;
+  /** Values that are given along. */
+  readonly asks?: readonly StartParameter[];
 }
 
 /** `GET /slipway/fleet`: agents and machines. */
@@ -149,15 +182,6 @@ export interface StartableObject {
   readonly dialect: string;
   /** What `LintRequest.arguments` may set, as far as the object declares it. */
   readonly parameters: readonly StartParameter[];
-}
-
-export interface StartParameter {
-  readonly name: string;
-  readonly description?: string;
-  readonly type?: "string" | "number" | "boolean";
-  readonly default?: string;
-  readonly options?: readonly string[];
-  readonly isRequired: boolean;
 }
 
 /** A subscription of the one stream: `POST /slipway/stream` with `{subscriptions}`. */

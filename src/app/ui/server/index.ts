@@ -1,1 +1,2 @@
+export { gridSteps } from "./source-grid.ts";
 export { createUi, type UiOptions } from "./ui.ts";

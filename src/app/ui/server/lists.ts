@@ -23,37 +23,38 @@ export function sourcesOf(runs: readonly IndexedRun[]): readonly SourceSummary[]
     bySource.set(key, found);
     if (found.length < runsOfSource) found.push(run);
   }
-  return [...bySource.values()].flatMap(sourceOf);
+  return [...bySource.values()].flatMap((found) => summaryOfSource(found) ?? []);
 }
 
-function sourceOf(runs: readonly IndexedRun[]): readonly SourceSummary[] {
+/** Of runs of one source, the newest first; undefined if there are none. */
+export function summaryOfSource(runs: readonly IndexedRun[]): SourceSummary | undefined {
   const [newest] = runs;
-  if (newest?.summary.source === undefined) return [];
+  if (newest?.summary.source === undefined) return undefined;
   const summaries = runs.map(({ summary }) => summary);
   const ended = summaries.filter(({ finishedAt }) => finishedAt !== undefined);
   const median = medianOf(ended.flatMap(durationOf));
   const succeeded = ended.filter(({ phase }) => phase === "Succeeded").length;
-  return [
-    {
-      dialect: newest.summary.dialect,
-      namespace: newest.namespace,
-      ...newest.summary.source,
-      runs: summaries.map(({ name, phase, startedAt, finishedAt }) => ({
-        name,
-        phase,
-        ...(startedAt === undefined ? {} : { startedAt }),
-        ...(finishedAt === undefined ? {} : { finishedAt }),
-      })),
-      ...(median === undefined ? {} : { medianMs: median }),
-      ...(ended.length === 0 ? {} : { successRate: succeeded / ended.length }),
-    },
-  ];
+  return {
+    dialect: newest.summary.dialect,
+    group: newest.type.group,
+    namespace: newest.namespace,
+    ...newest.summary.source,
+    runs: summaries.map(({ ref, phase, createdAt, startedAt, finishedAt }) => ({
+      name: ref.name,
+      phase,
+      createdAt,
+      ...(startedAt === undefined ? {} : { startedAt }),
+      ...(finishedAt === undefined ? {} : { finishedAt }),
+    })),
+    ...(median === undefined ? {} : { medianMs: median }),
+    ...(ended.length === 0 ? {} : { successRate: succeeded / ended.length }),
+  };
 }
 
 const durationOf = ({ startedAt, finishedAt }: RunSummary): readonly number[] =>
   startedAt === undefined || finishedAt === undefined ? [] : [finishedAt - startedAt];
 
-function medianOf(values: readonly number[]): number | undefined {
+export function medianOf(values: readonly number[]): number | undefined {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[sorted.length >> 1];
 }
@@ -69,7 +70,7 @@ export function fleetOf(
   agents: readonly KubeObject[],
   hasMachines: (dialect: string) => boolean,
 ): readonly FleetEntry[] {
-  const byPlace = new Map(runs.map((run) => [`${run.namespace}/${run.summary.name}`, run.summary]));
+  const byPlace = new Map(runs.map((run) => [`${run.namespace}/${run.summary.ref.name}`, run.summary]));
   const machines = runs.filter(({ summary }) => hasMachines(summary.dialect)).map(machineOf);
   return [...machines, ...agents.map((agent) => agentOf(agent, byPlace))].slice(0, mostMachines);
 }

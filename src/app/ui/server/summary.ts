@@ -1,5 +1,5 @@
 import type { RunView, StepView } from "#engine/index.ts";
-import type { Dialect } from "#kernel/dialect/index.ts";
+import type { Dialect, RunGraph } from "#kernel/dialect/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { oneLine } from "#lib/base/index.ts";
 import type { RunSummary, WaitingApproval } from "../wire.ts";
@@ -22,12 +22,13 @@ const mostApprovals = 100;
 export function summarize({ name: dialect, runs }: Dialect, object: KubeObject): SummarizedRun {
   const view = runs.view(object, []);
   const waiting = view.steps.filter(isWaiting).slice(0, mostApprovals);
+  const graph = waiting.length === 0 ? undefined : runs.graph(object);
   const source = runs.source?.(object);
-  const { name, phase, nativePhase, progress, createdAt, startedAt, finishedAt, message, actions } = view;
+  const { name, title = name, phase, nativePhase, progress, createdAt, startedAt, finishedAt, message, actions } = view;
   const summary: RunSummary = {
     ref: view.ref,
     dialect,
-    name,
+    name: title,
     phase,
     nativePhase,
     ...progress,
@@ -42,8 +43,10 @@ export function summarize({ name: dialect, runs }: Dialect, object: KubeObject):
   return {
     summary,
     labels: object.metadata.labels ?? {},
-    text: [name, summary.ref.namespace, dialect, nativePhase, source?.name, summary.message].join(" ").toLowerCase(),
-    waiting: waiting.map((step) => approvalOf(step, view)),
+    text: [name, title, summary.ref.namespace, dialect, nativePhase, source?.name, summary.message]
+      .join(" ")
+      .toLowerCase(),
+    waiting: waiting.map((step) => ({ ...approvalOf(step, view), ...asksOf(step, graph) })),
     current: view.steps.find((step) => step.phase === "Running" || step.phase === "Starting")?.name,
   };
 }
@@ -54,6 +57,11 @@ const isWaiting = ({ phase, actions }: StepView): boolean => phase === "Suspende
 function approvalOf({ id, message, startedAt }: StepView, view: RunView): Omit<WaitingApproval, "run"> {
   const since = startedAt ?? view.startedAt;
   return { step: id, message: cut(message ?? ""), ...(since === undefined ? {} : { since }) };
+}
+
+function asksOf({ id }: StepView, graph: RunGraph | undefined): Pick<WaitingApproval, "asks"> {
+  const asks = graph?.nodes.find((node) => node.id === id)?.asks;
+  return asks === undefined ? {} : { asks };
 }
 
 function cut(message: string): string {

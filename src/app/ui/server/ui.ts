@@ -10,8 +10,9 @@ import { approvalsOf, fleetOf, sourcesOf } from "./lists.ts";
 import { LogIndex, logPage, searchLog } from "./logs.ts";
 import { protect, readJson, sendJson } from "./reply.ts";
 import { detailOf, findRun, surroundingsOf } from "./run-detail.ts";
-import { RunIndex } from "./run-index.ts";
+import { type IndexedRun, RunIndex } from "./run-index.ts";
 import { pageOf, readFilter } from "./run-query.ts";
+import { sourceGrid } from "./source-grid.ts";
 import { StaticFiles } from "./static-files.ts";
 import { Streams } from "./stream.ts";
 import { systemState } from "./system.ts";
@@ -81,10 +82,15 @@ type Answer = (asked: Asked, rest: readonly string[]) => Promise<void>;
 /** By method and first part of the path. */
 const answers: Readonly<Record<string, Answer>> = {
   "GET runs": (asked, rest) => (rest.length === 0 ? listRuns(asked) : oneRun(asked, rest)),
-  "GET sources": async ({ context, call, caller }) => {
-    const index = await context.index();
+  "GET sources": async ({ context, call, caller }, rest) => {
+    const runs = (await context.index()).list();
+    const now = context.clock.now();
+    if (rest.length > 0) {
+      const found = runs.filter(isOfSource(rest)).filter(readableBy(caller));
+      return sendJson(call.response, { ...(await sourceGrid(context, caller, found, call.signal())), now });
+    }
     const filter = readFilter(call.query, readableBy(caller));
-    sendJson(call.response, { items: sourcesOf(index.list().filter(filter.matches)), now: context.clock.now() });
+    sendJson(call.response, { items: sourcesOf(runs.filter(filter.matches)), now });
   },
   "GET approvals": async ({ context, call, caller }) => {
     const runs = (await context.index()).list().filter(readableBy(caller));
@@ -120,6 +126,14 @@ function decoded(part: string): string {
   } catch {
     throw new ApiError("BadRequest", "the path is not percent-encoded");
   }
+}
+
+/** The path is DIALECT/NAMESPACE/KIND/NAME. */
+function isOfSource(path: readonly string[]): (run: IndexedRun) => boolean {
+  const [dialect, namespace, kind, name] = path;
+  if (path.length !== 4) throw unknownResource();
+  return ({ namespace: own, summary }) =>
+    own === namespace && summary.dialect === dialect && summary.source?.kind === kind && summary.source?.name === name;
 }
 
 const hasMachines =

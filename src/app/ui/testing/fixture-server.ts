@@ -3,8 +3,18 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import type { LogPage, RunPage, RunSummary, StreamLine, Subscription, Subscriptions } from "#app/ui/wire.ts";
+import type {
+  LogPage,
+  RunPage,
+  RunSummary,
+  SourceGrid,
+  SourceSummary,
+  StreamLine,
+  Subscription,
+  Subscriptions,
+} from "#app/ui/wire.ts";
 import { systemClock } from "#lib/base/index.ts";
+import { gridSteps } from "../server/index.ts";
 import { detailOf, type SampleRun } from "./sample-runs.ts";
 
 const files = fileURLToPath(new URL("../../../../dist/ui/", import.meta.url));
@@ -90,8 +100,8 @@ export class FixtureServer {
     if (part === "runs" && name !== "") return this.#sendRun(response, name);
     if (part === "runs") return send(response, this.#page(url.searchParams));
     if (part === "logs") return send(response, this.#log());
-    if (part === "sources") return send(response, this.#sources());
-    if (part === "approvals") return send(response, []);
+    if (part === "sources") return send(response, name === "" ? { items: this.#sources() } : this.#grid(path));
+    if (part === "approvals") return send(response, { items: [] });
     if (path.startsWith("/api/")) return send(response, { kind: "List", items: [], resources: [] });
     return send(response, status(404, "NotFound", `${path} not found`), 404);
   }
@@ -125,9 +135,11 @@ export class FixtureServer {
 
   #page(query: URLSearchParams): RunPage {
     const all = [...this.#runs.values()].map((run) => detailOf(run).summary);
-    const text = query.get("text") ?? "";
+    const [text, source] = [query.get("text") ?? "", query.get("source")];
     const phases = query.get("phase")?.split(",") ?? [];
-    const fitting = all.filter(({ name }) => name.includes(text));
+    const fitting = all.filter(
+      (run) => run.name.includes(text) && (source === null || `${run.source?.kind}/${run.source?.name}` === source),
+    );
     const counts: Record<string, number> = {};
     for (const { phase } of fitting) counts[phase] = (counts[phase] ?? 0) + 1;
     const found = fitting.filter(({ phase }) => phases.length === 0 || phases.includes(phase));
@@ -142,7 +154,14 @@ export class FixtureServer {
     };
   }
 
-  #sources() {
+  #grid(path: string): SourceGrid {
+    const source = this.#sources().find(({ name }) => path.endsWith(`/${name}`));
+    if (source === undefined) throw new Error(`no run was made from ${path}`);
+    const views = source.runs.map(({ name }) => this.#runs.get(name)).map((run) => run && detailOf(run).view);
+    return { source, steps: gridSteps(views) };
+  }
+
+  #sources(): readonly SourceSummary[] {
     const bySource = new Map<string, RunSummary[]>();
     for (const run of this.#runs.values()) {
       const { summary } = detailOf(run);
@@ -151,6 +170,7 @@ export class FixtureServer {
     }
     return [...bySource].map(([name, runs]) => ({
       dialect: "workflow",
+      group: "slipway.dev",
       namespace: "default",
       kind: "WorkflowTemplate",
       name,

@@ -16,11 +16,7 @@ let handle: StreamHandle | undefined;
 /** Follows them as long as the page is open. */
 export async function followApprovals(): Promise<void> {
   try {
-    const answer = await requestJson<readonly WaitingApproval[] | { readonly items: readonly WaitingApproval[] }>(
-      "GET",
-      "/approvals",
-    );
-    const items = "items" in answer ? answer.items : answer;
+    const { items } = await requestJson<{ readonly items: readonly WaitingApproval[] }>("GET", "/approvals");
     approvals.value = new Map(items.map((item) => [keyText(item), item]));
   } catch (thrown) {
     // The stream says when there is a server again.

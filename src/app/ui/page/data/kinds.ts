@@ -90,6 +90,8 @@ export interface TableRow {
   readonly name: string;
   readonly namespace: string | undefined;
   readonly cells: readonly string[];
+  /** As the server writes times, which sort as texts. */
+  readonly createdAt: string;
 }
 
 const table = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
@@ -116,6 +118,7 @@ export async function readTable(kind: ServedKind, { namespace, query = {}, signa
       return {
         name: textAt(row, "object", "metadata", "name") ?? "",
         namespace: textAt(row, "object", "metadata", "namespace"),
+        createdAt: textAt(row, "object", "metadata", "creationTimestamp") ?? "",
         cells: shown.map((index) => textOfCell(cells[index])),
       };
     }),

@@ -1,38 +1,18 @@
 import { type JsonObject, objectsAt, textAt } from "#lib/base/index.ts";
 import type { ObjectRef } from "#engine/index.ts";
-import { requestJson, send } from "./api.ts";
-
-/** Names of resources by kind, as discovery says; kept as long as the page. */
-const groups = new Map<string, Promise<JsonObject>>();
-
-const groupPath = (apiVersion: string): string =>
-  apiVersion.includes("/") ? `/api/apis/${apiVersion}` : `/api/api/${apiVersion}`;
-
-function discover(apiVersion: string): Promise<JsonObject> {
-  const known = groups.get(apiVersion);
-  if (known !== undefined) return known;
-  const asked = requestJson<JsonObject>("GET", groupPath(apiVersion));
-  groups.set(apiVersion, asked);
-  // Asked again by the next who needs it.
-  asked.catch(() => groups.delete(apiVersion));
-  return asked;
-}
+import { requestJson } from "./api.ts";
+import { pathOfObject, readYaml, servedKinds } from "./kinds.ts";
 
 /** The path of an object, for `requestJson` and `send`. */
-export async function objectPath(ref: ObjectRef): Promise<string> {
-  const found = objectsAt(await discover(ref.apiVersion), "resources").find(
-    (resource) => textAt(resource, "kind") === ref.kind && textAt(resource, "name")?.includes("/") === false,
-  );
-  const plural = textAt(found, "name");
-  if (plural === undefined) throw new Error(`the server has no kind ${ref.kind} in ${ref.apiVersion}`);
-  const namespace = ref.namespace === undefined ? "" : `/namespaces/${encodeURIComponent(ref.namespace)}`;
-  return `${groupPath(ref.apiVersion)}${namespace}/${plural}/${encodeURIComponent(ref.name)}`;
+export async function objectPath({ apiVersion, kind, namespace, name }: ObjectRef): Promise<string> {
+  const [version = "", group = ""] = apiVersion.split("/").toReversed();
+  const found = (await servedKinds()).find((one) => one.kind === kind && one.group === group);
+  if (found === undefined) throw new Error(`the server has no kind ${kind} in ${apiVersion}`);
+  return pathOfObject({ ...found, version }, namespace, name);
 }
 
-export async function objectYaml(ref: ObjectRef, signal: AbortSignal): Promise<string> {
-  const response = await send("GET", await objectPath(ref), { accept: "application/yaml", signal });
-  return response.text();
-}
+export const objectYaml = async (ref: ObjectRef, signal: AbortSignal): Promise<string> =>
+  readYaml(await objectPath(ref), signal);
 
 export interface ObjectEvent {
   readonly type: string;

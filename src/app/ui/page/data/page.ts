@@ -19,8 +19,8 @@ export interface PaletteEntry {
   readonly run: () => void;
 }
 
-/** Of the shown view. */
-export const pageEntries = signal<readonly PaletteEntry[]>([]);
+/** Of what is shown, one list for each part that offers some. */
+export const pageEntries = signal<readonly (readonly PaletteEntry[])[]>([]);
 
 /** What screen readers say next; read by one live region of the frame. */
 export const announcement = signal("");
@@ -41,16 +41,32 @@ export function announce(text: string): void {
   else cancel = clock.after(left, say);
 }
 
+/** What a person has just done and the page does not show; disappears by itself. */
+export const confirmation = signal("");
+
+const shownMs = 4000;
+let hide = (): void => undefined;
+
 /** What a person has just done is said at once. */
 export function confirmAloud(text: string): void {
   announcement.value = text;
 }
 
+/** As `confirmAloud`, and shown for a while. */
+export function confirm(text: string): void {
+  confirmAloud(text);
+  hide();
+  confirmation.value = text;
+  hide = clock.after(shownMs, () => {
+    confirmation.value = "";
+  });
+}
+
 export async function copy(text: string, what: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    confirmAloud(`Copied ${what}: ${text}`);
+    confirm(`Copied the ${what}: ${text}`);
   } catch {
-    confirmAloud(`The browser does not allow copying. ${what}: ${text}`);
+    confirm(`The browser does not allow copying. The ${what}: ${text}`);
   }
 }

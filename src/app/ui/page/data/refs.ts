@@ -1,5 +1,5 @@
 import type { ObjectRef } from "#engine/index.ts";
-import type { RunSummary } from "#app/ui/wire.ts";
+import type { RunSummary, SourceSummary } from "#app/ui/wire.ts";
 
 /** What names a run in the page's address. Objects without a namespace have `-` there. */
 export interface RunKey {
@@ -34,3 +34,27 @@ export const keyOfPath = (dialect: string, namespace: string, name: string): Run
 /** As people write it: `Workflow default/build`. */
 export const textOfRef = ({ kind, namespace, name }: ObjectRef): string =>
   `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
+
+/** What runs are made from: its page has the grid of their steps. */
+export const sourcePath = (source: Pick<SourceSummary, "dialect" | "namespace" | "kind" | "name">): string =>
+  `/sources/${part(source.dialect)}/${part(source.namespace)}/${part(source.kind)}/${part(source.name)}`;
+
+/** Two runs of one source side by side. */
+export const comparePath = ({ dialect, namespace, name }: RunKey, other: string): string =>
+  `/compare/${part(dialect)}/${part(namespace)}/${part(name)}/${part(other)}`;
+
+const groupOf = (apiVersion: string): string => (apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "");
+
+/** As `slipway` and kubectl take it, whatever other kinds are called the same: `workflow.slipway.dev`. */
+export function qualifiedKind({ apiVersion, kind }: Pick<ObjectRef, "apiVersion" | "kind">): string {
+  const group = groupOf(apiVersion);
+  return group === "" ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`;
+}
+
+/** `workflow.slipway.dev/build -n prod`. */
+export const argumentsOf = (ref: ObjectRef): string =>
+  `${qualifiedKind(ref)}/${ref.name}${ref.namespace === undefined ? "" : ` -n ${ref.namespace}`}`;
+
+/** The page of any object. */
+export const objectPagePath = ({ apiVersion, kind, namespace, name }: ObjectRef): string =>
+  `/resources/${part(groupOf(apiVersion) || "core")}/${part(kind)}/${part(namespace ?? "")}/${part(name)}`;

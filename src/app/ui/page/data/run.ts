@@ -13,32 +13,19 @@ export type RunHead = Omit<RunDetail, "view" | "graph"> & { readonly view: RunCh
 /** One run, live: its head, and a signal for each step, so that a change of one step draws that step only. */
 export class RunModel {
   readonly key: RunKey;
-  readonly #head = signal<RunHead | undefined>(undefined);
-  readonly #graph = signal<RunDetail["graph"]>({ name: "", nodes: [], edges: [] });
-  readonly #order = signal<readonly string[]>([]);
+  readonly head = signal<RunHead | undefined>(undefined);
+  readonly graph = signal<RunDetail["graph"]>({ name: "", nodes: [], edges: [] });
+  readonly order = signal<readonly string[]>([]);
   readonly #steps = new Map<string, Signal<StepView>>();
   /** Counts changes of steps, for what is drawn of all of them. */
   readonly #version = signal(0);
-  readonly #load = signal<Load>({ is: "loading" });
+  readonly load = signal<Load>({ is: "loading" });
   readonly isDeleted = signal(false);
   readonly #abort = new AbortController();
   #handle: StreamHandle | undefined;
 
   constructor(key: RunKey) {
     this.key = key;
-  }
-
-  get head(): ReadonlySignal<RunHead | undefined> {
-    return this.#head;
-  }
-  get graph(): ReadonlySignal<RunDetail["graph"]> {
-    return this.#graph;
-  }
-  get order(): ReadonlySignal<readonly string[]> {
-    return this.#order;
-  }
-  get load(): ReadonlySignal<Load> {
-    return this.#load;
   }
 
   step(id: string): ReadonlySignal<StepView> | undefined {
@@ -48,7 +35,7 @@ export class RunModel {
   /** All steps in order; who reads them is drawn again with every change. */
   steps(): readonly StepView[] {
     void this.#version.value;
-    return this.#order.value.flatMap((id) => this.#steps.get(id)?.peek() ?? []);
+    return this.order.value.flatMap((id) => this.#steps.get(id)?.peek() ?? []);
   }
 
   async open(): Promise<void> {
@@ -62,7 +49,7 @@ export class RunModel {
     } catch (thrown) {
       if (this.#abort.signal.aborted) return;
       noteSignedOut(thrown);
-      if (this.#load.peek().is !== "ready") this.#load.value = { is: "failed", thrown };
+      if (this.load.peek().is !== "ready") this.load.value = { is: "failed", thrown };
     }
   }
 
@@ -73,23 +60,23 @@ export class RunModel {
 
   #replace({ view, graph, ...rest }: RunDetail): void {
     const { steps, ...head } = view;
-    this.#head.value = { ...rest, view: head };
+    this.head.value = { ...rest, view: head };
     this.#putSteps(steps);
     this.#setOrder(steps.map(({ id }) => id));
-    if (JSON.stringify(graph.edges) !== JSON.stringify(this.#graph.peek().edges) || this.#graph.peek().name === "")
-      this.#graph.value = graph;
-    this.#load.value = { is: "ready" };
+    if (JSON.stringify(graph.edges) !== JSON.stringify(this.graph.peek().edges) || this.graph.peek().name === "")
+      this.graph.value = graph;
+    this.load.value = { is: "ready" };
     this.isDeleted.value = false;
   }
 
   #change(change: RunChange): void {
     const { steps, order, graph, view, ...rest } = change;
-    const before = this.#head.peek();
+    const before = this.head.peek();
     if (before === undefined) return;
-    this.#head.value = { ...before, ...rest, view };
+    this.head.value = { ...before, ...rest, view };
     this.#putSteps(steps);
     if (order !== undefined) this.#setOrder(order);
-    if (graph !== undefined) this.#graph.value = graph;
+    if (graph !== undefined) this.graph.value = graph;
   }
 
   #putSteps(steps: readonly StepView[]): void {
@@ -102,10 +89,10 @@ export class RunModel {
   }
 
   #setOrder(order: readonly string[]): void {
-    if (order.join("\n") === this.#order.peek().join("\n")) return;
+    if (order.join("\n") === this.order.peek().join("\n")) return;
     const present = new Set(order);
     for (const id of this.#steps.keys()) if (!present.has(id)) this.#steps.delete(id);
-    this.#order.value = order;
+    this.order.value = order;
   }
 
   #take({ type, object }: StreamLine): void {

@@ -24,12 +24,11 @@ const keyText = (run: RunSummary): string => textOfKey(keyOf(run));
 export class RunList {
   readonly #filter: RunFilter;
   readonly #rows = new Map<string, Signal<RunSummary>>();
-  readonly #order = signal<readonly string[]>([]);
-  readonly #fresh = signal<readonly string[]>([]);
-  readonly #load = signal<Load>({ is: "loading" });
+  readonly order = signal<readonly string[]>([]);
+  readonly fresh = signal<readonly string[]>([]);
+  readonly load = signal<Load>({ is: "loading" });
   readonly counts = signal<Counts>({});
   readonly total = signal(0);
-  readonly isComplete = signal(true);
   readonly gaps = signal<readonly RunGap[]>([]);
   readonly #abort = new AbortController();
   #continue: string | undefined;
@@ -38,16 +37,6 @@ export class RunList {
 
   constructor(filter: RunFilter) {
     this.#filter = filter;
-  }
-
-  get order(): ReadonlySignal<readonly string[]> {
-    return this.#order;
-  }
-  get fresh(): ReadonlySignal<readonly string[]> {
-    return this.#fresh;
-  }
-  get load(): ReadonlySignal<Load> {
-    return this.#load;
   }
 
   row(key: string): ReadonlySignal<RunSummary> | undefined {
@@ -68,7 +57,7 @@ export class RunList {
       if (this.#abort.signal.aborted) return;
       noteSignedOut(thrown);
       // A list that is on the screen stays readable.
-      if (this.#load.peek().is !== "ready") this.#load.value = { is: "failed", thrown };
+      if (this.load.peek().is !== "ready") this.load.value = { is: "failed", thrown };
     }
   }
 
@@ -79,20 +68,20 @@ export class RunList {
 
   showFresh(): void {
     batch(() => {
-      this.#order.value = [...this.#fresh.peek().filter((key) => this.#rows.has(key)), ...this.#order.peek()];
-      this.#fresh.value = [];
+      this.order.value = [...this.fresh.peek().filter((key) => this.#rows.has(key)), ...this.order.peek()];
+      this.fresh.value = [];
     });
   }
 
   /** The next page, for a reader who is near the end. */
   async more(): Promise<void> {
-    if (this.#continue === undefined || this.#isLoadingMore || this.#order.peek().length >= mostRows) return;
+    if (this.#continue === undefined || this.#isLoadingMore || this.order.peek().length >= mostRows) return;
     this.#isLoadingMore = true;
     try {
       const page = await this.#get(this.#continue);
       batch(() => {
         const added = page.items.map((run) => this.#put(run)).filter((key) => key !== undefined);
-        this.#order.value = [...this.#order.peek(), ...added];
+        this.order.value = [...this.order.peek(), ...added];
         this.#setPage(page);
       });
     } catch {
@@ -110,7 +99,6 @@ export class RunList {
   #setPage(page: RunPage): void {
     this.#continue = page.continue;
     this.gaps.value = page.gaps ?? [];
-    this.isComplete.value = page.continue === undefined;
     this.counts.value = page.counts;
     this.total.value = page.total;
   }
@@ -126,23 +114,23 @@ export class RunList {
 
   /** A list that is there takes over what is different, without flicker. */
   #replace(page: RunPage): void {
-    const isFirst = this.#load.peek().is !== "ready";
+    const isFirst = this.load.peek().is !== "ready";
     const present = new Set(page.items.map(keyText));
     const oldest = page.continue === undefined ? 0 : (page.items.at(-1)?.createdAt ?? 0);
     for (const [key, row] of this.#rows)
       if (!present.has(key) && row.peek().createdAt >= oldest) this.#rows.delete(key);
     const added = page.items.map((run) => this.#put(run)).filter((key) => key !== undefined);
-    const kept = this.#order.peek().filter((key) => this.#rows.has(key));
-    if (isFirst || kept.length === 0) this.#order.value = page.items.map(keyText);
+    const kept = this.order.peek().filter((key) => this.#rows.has(key));
+    if (isFirst || kept.length === 0) this.order.value = page.items.map(keyText);
     else {
-      this.#order.value = kept;
-      this.#fresh.value = [...added, ...this.#fresh.peek()].filter((key) => this.#rows.has(key));
+      this.order.value = kept;
+      this.fresh.value = [...added, ...this.fresh.peek()].filter((key) => this.#rows.has(key));
     }
     this.#setPage(page);
-    this.#load.value = { is: "ready" };
+    this.load.value = { is: "ready" };
   }
 
-  #take({ type, object, rv }: StreamLine): void {
+  #take({ type, object }: StreamLine): void {
     switch (type) {
       case "ADDED":
       case "MODIFIED":
@@ -162,7 +150,7 @@ export class RunList {
         return;
       case "ERROR":
       case "HELLO":
-        return void rv;
+        return;
     }
   }
 
@@ -171,8 +159,8 @@ export class RunList {
     const key = this.#put(run);
     this.#count(before, run);
     if (key === undefined) return;
-    if (this.#order.peek().length === 0) this.#order.value = [key];
-    else this.#fresh.value = [key, ...this.#fresh.peek()];
+    if (this.order.peek().length === 0) this.order.value = [key];
+    else this.fresh.value = [key, ...this.fresh.peek()];
   }
 
   #remove(run: RunSummary): void {
@@ -180,8 +168,8 @@ export class RunList {
     const before = this.#rows.get(key)?.peek();
     if (before === undefined || !this.#rows.delete(key)) return;
     this.#count(before, undefined);
-    this.#order.value = this.#order.peek().filter((one) => one !== key);
-    this.#fresh.value = this.#fresh.peek().filter((one) => one !== key);
+    this.order.value = this.order.peek().filter((one) => one !== key);
+    this.fresh.value = this.fresh.peek().filter((one) => one !== key);
   }
 
   /** Between bookmarks the numbers follow what is seen. */

@@ -1,11 +1,13 @@
 import { useSignal } from "@preact/signals";
 import type { TargetedSubmitEvent } from "preact";
 import type { ActionName, ObjectRef } from "#engine/index.ts";
+import type { StartParameter } from "#app/ui/wire.ts";
 import { act, type ActionWish } from "../data/actions.ts";
 import { confirmAloud } from "../data/page.ts";
 import { obstacle } from "../data/server.ts";
-import { usePaletteEntries } from "./hooks.ts";
 import { Dialog } from "./dialog.tsx";
+import { usePaletteEntries } from "./hooks.ts";
+import { ParameterFields, valuesOf } from "./parameter-fields.tsx";
 
 interface ActionText {
   readonly label: string;
@@ -35,10 +37,12 @@ interface ActionsProps {
   readonly target: ObjectRef;
   readonly step?: string;
   readonly actions: readonly ActionName[];
+  /** Values that an approval is given along. */
+  readonly asks?: readonly StartParameter[] | undefined;
 }
 
 /** Buttons for what can be done; each names its object when it asks. */
-export function Actions({ target, step, actions }: ActionsProps) {
+export function Actions({ target, step, actions, asks = [] }: ActionsProps) {
   const asked = useSignal<ActionName | undefined>(undefined);
   const state = useSignal("");
   const isBusy = useSignal(false);
@@ -66,9 +70,7 @@ export function Actions({ target, step, actions }: ActionsProps) {
     else asked.value = action;
   };
   usePaletteEntries(
-    step === undefined
-      ? actions.map((action) => ({ label: `${texts[action].label} ${object}`, run: () => begin(action) }))
-      : [],
+    actions.map((action) => ({ label: `${texts[action].label} ${object}`, hint: "action", run: () => begin(action) })),
   );
   return (
     <div class="actions">
@@ -92,6 +94,7 @@ export function Actions({ target, step, actions }: ActionsProps) {
           action={asked.value}
           object={object}
           isStep={step !== undefined}
+          asks={asked.value === "approve" ? asks : []}
           onClose={() => {
             asked.value = undefined;
           }}
@@ -106,11 +109,13 @@ interface QuestionProps {
   readonly action: ActionName;
   readonly object: string;
   readonly isStep: boolean;
+  readonly asks: readonly StartParameter[];
   readonly onClose: () => void;
-  readonly onSend: (more: Pick<ActionWish, "force" | "reason">) => void;
+  readonly onSend: (more: Pick<ActionWish, "force" | "reason" | "values">) => void;
 }
 
-function Question({ action, object, isStep, onClose, onSend }: QuestionProps) {
+function Question({ action, object, isStep, asks, onClose, onSend }: QuestionProps) {
+  const given = useSignal<Readonly<Record<string, string>>>({});
   const { label, effect, isDangerous } = texts[action];
   const submit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -119,6 +124,7 @@ function Question({ action, object, isStep, onClose, onSend }: QuestionProps) {
     onSend({
       ...(typeof comment === "string" && comment.trim() !== "" ? { reason: comment.trim() } : {}),
       ...(data.get("force") === null ? {} : { force: true }),
+      ...(asks.length === 0 ? {} : { values: valuesOf(asks, given.peek()) }),
     });
   };
   return (
@@ -128,6 +134,7 @@ function Question({ action, object, isStep, onClose, onSend }: QuestionProps) {
           {label} {object}?
         </h2>
         <p>{effect?.(isStep)}</p>
+        <ParameterFields parameters={asks} values={given} />
         <label class="field">
           Comment, for other people (optional)
           <input name="comment" autoComplete="off" maxLength={1000} />

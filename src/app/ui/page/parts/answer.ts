@@ -1,6 +1,9 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import { noteSignedOut } from "../data/server.ts";
+import { useEffect, useRef } from "preact/hooks";
+import type { Millis } from "#lib/base/index.ts";
+import type { Subscription } from "#app/ui/wire.ts";
+import { noteSignedOut, stream } from "../data/server.ts";
+import { clock } from "../data/time.ts";
 
 export type Answer<T> =
   | { readonly is: "loading" }
@@ -37,4 +40,28 @@ export function useAnswer<T>(
       round.value += 1;
     },
   ];
+}
+
+/** Answers are asked for again at most this often while things change. */
+const restMs: Millis = 2000;
+
+/** Asks again while something of the subscription changes. */
+export function useAgainOnChange(wanted: Omit<Subscription, "id"> | undefined, again: () => void): void {
+  const latest = useRef(again);
+  latest.current = again;
+  useEffect(() => {
+    if (wanted === undefined) return;
+    let cancel: (() => void) | undefined;
+    const handle = stream.subscribe(wanted, ({ type }) => {
+      if (cancel !== undefined || !["ADDED", "MODIFIED", "DELETED", "GONE"].includes(type)) return;
+      cancel = clock.after(restMs, () => {
+        cancel = undefined;
+        latest.current();
+      });
+    });
+    return () => {
+      cancel?.();
+      handle.close();
+    };
+  }, [JSON.stringify(wanted)]);
 }

@@ -2,9 +2,10 @@ import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
 import { approvals } from "../data/approvals.ts";
-import { announcement, copy, offer, type PaletteEntry } from "../data/page.ts";
+import { announcement, confirmation, copy, offer, type PaletteEntry } from "../data/page.ts";
 import { matchPath } from "../data/path.ts";
 import { goBack, href, navigate, path } from "../data/router.ts";
+import { settings } from "../data/settings.ts";
 import { type Route, routes } from "../views/routes.ts";
 import type { ViewProps } from "../views/view-props.ts";
 import { ConnectionBar } from "./connection-bar.tsx";
@@ -26,6 +27,14 @@ export function Frame() {
     { label: "Preferences: theme, rows, time zone", run: open("preferences") },
     { label: "Keyboard shortcuts", hint: "?", run: open("help") },
     { label: "Copy the command that shows this page", hint: ".", run: copyCommand },
+    { label: "Copy the reference", hint: "y", run: copyReference },
+    ...(["system", "light", "dark", "contrast"] as const).map((theme) => ({
+      label: `Theme: ${theme}`,
+      hint: "preference",
+      run: () => {
+        settings.theme.value = theme;
+      },
+    })),
   ];
   useFrameKeys(open);
   return (
@@ -38,7 +47,7 @@ export function Frame() {
           Slipway
         </a>
         <button type="button" class="search-button" onClick={open("palette")}>
-          <span>Go to a run or page</span>
+          <span>Go to or do anything</span>
           <kbd>Ctrl K</kbd>
         </button>
         <button type="button" class="quiet" onClick={open("help")} aria-label="Keyboard shortcuts">
@@ -56,6 +65,11 @@ export function Frame() {
       <div class="only-heard" aria-live="polite">
         {announcement.value}
       </div>
+      {confirmation.value !== "" && (
+        <p class="confirmation" aria-hidden="true">
+          {confirmation.value}
+        </p>
+      )}
       {opened.value === "palette" && <Palette extra={extra} onClose={close} />}
       {opened.value === "help" && <Help onClose={close} />}
       {opened.value === "preferences" && <Preferences onClose={close} />}
@@ -74,7 +88,7 @@ function copyReference(): void {
 
 function useFrameKeys(open: (what: Opened) => () => void): void {
   useKeys([
-    { keys: "Ctrl+k", label: "Go to any page or run, run any action", run: open("palette") },
+    { keys: "Ctrl+k", label: "Go to any page, run or object, run any action", run: open("palette") },
     { keys: "?", label: "Show these shortcuts", run: open("help") },
     { keys: "Escape", label: "Back", run: goBack },
     { keys: "y", label: "Copy the reference", run: copyReference },

@@ -41,6 +41,10 @@ export function Help({ onClose }: { readonly onClose: () => void }) {
           </div>
         ))}
       </dl>
+      <p class="muted">
+        Everywhere, Tab reaches what can be used, in the order in which it is shown. Arrow keys move in trees, tabs, the
+        graph and the grid; Enter opens.
+      </p>
       <p class="dialog-buttons">
         <button type="button" class="primary" onClick={onClose}>
           Close

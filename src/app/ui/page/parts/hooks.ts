@@ -29,12 +29,16 @@ export function useOffer({ title, command, reference }: PageOffer): void {
   }, [title, command, reference]);
 }
 
+/** What the palette can do while the component is shown. `run` is always the one of the last drawing. */
 export function usePaletteEntries(entries: readonly PaletteEntry[]): void {
+  const latest = useRef(entries);
+  latest.current = entries;
   const names = entries.map(({ label }) => label).join("|");
   useEffect(() => {
-    pageEntries.value = entries;
+    const own = latest.current.map((entry, index) => ({ ...entry, run: () => latest.current[index]?.run() }));
+    pageEntries.value = [...pageEntries.peek(), own];
     return () => {
-      pageEntries.value = [];
+      pageEntries.value = pageEntries.peek().filter((one) => one !== own);
     };
   }, [names]);
 }

@@ -1,12 +1,11 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
 import { type KindTable, readTable, resourcePath, type ServedKind, type TableRow } from "../data/kinds.ts";
 import { href } from "../data/router.ts";
-import { stream } from "../data/server.ts";
-import { clock } from "../data/time.ts";
-import { useAnswer } from "./answer.ts";
+import { useAgainOnChange, useAnswer } from "./answer.ts";
 import { Failure, Loading } from "./states.tsx";
+
+type LinkOf = (column: string, cell: string, row: TableRow) => string | undefined;
 
 interface KindTableViewProps {
   readonly kind: ServedKind;
@@ -14,65 +13,55 @@ interface KindTableViewProps {
   readonly query?: Readonly<Record<string, string>>;
   /** Rows that contain it, whatever the column. */
   readonly text?: string;
+  readonly newestFirst?: boolean;
+  /** Where a cell leads, beside the first one, which leads to the object. */
+  readonly linkOf?: LinkOf;
   readonly empty: ComponentChildren;
 }
 
-/** Lists are read again at most this often while objects change. */
-const restMs = 2000;
-
 /** The table of a kind, kept up to date. */
-export function KindTableView({ kind, namespace, query = {}, text = "", empty }: KindTableViewProps) {
-  const more = useSignal(500);
-  const key = [kind.group, kind.kind, namespace, JSON.stringify(query), more.value].join(" ");
+export function KindTableView({ kind, namespace, query = {}, text = "", empty, ...more }: KindTableViewProps) {
+  const limit = useSignal(500);
+  const key = [kind.group, kind.kind, namespace, JSON.stringify(query), limit.value].join(" ");
   const [answer, again] = useAnswer(
     (signal) =>
       readTable(kind, {
         ...(namespace === undefined ? {} : { namespace }),
-        query: { ...query, limit: String(more.value) },
+        query: { ...query, limit: String(limit.value) },
         signal,
       }),
     key,
   );
   const version = answer.is === "ready" ? answer.value.resourceVersion : "";
-  useEffect(() => {
-    if (version === "" || !kind.verbs.includes("watch")) return;
-    let cancel = (): void => undefined;
-    const params = {
-      group: kind.group,
-      version: kind.version,
-      resource: kind.resource,
-      ...(namespace === undefined ? {} : { namespace }),
-    };
-    let isAsked = false;
-    const handle = stream.subscribe({ what: "kind", params, resourceVersion: version }, ({ type }) => {
-      if (isAsked || !["ADDED", "MODIFIED", "DELETED", "GONE"].includes(type)) return;
-      isAsked = true;
-      cancel = clock.after(restMs, again);
-    });
-    return () => {
-      cancel();
-      handle.close();
-    };
-  }, [key, version]);
+  const params = {
+    group: kind.group,
+    version: kind.version,
+    resource: kind.resource,
+    ...(namespace === undefined ? {} : { namespace }),
+  };
+  const isLive = version !== "" && kind.verbs.includes("watch");
+  useAgainOnChange(isLive ? { what: "kind", params, resourceVersion: version } : undefined, again);
   if (answer.is === "loading") return <Loading what={kind.resource} />;
   if (answer.is === "failed") return <Failure thrown={answer.thrown} onRetry={again} />;
   const { rows } = answer.value;
   if (rows.length === 0) return <>{empty}</>;
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const fitting = rows.filter((row) => {
+  const { newestFirst = false, linkOf } = more;
+  const sorted = newestFirst ? rows.toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1)) : rows;
+  const fitting = sorted.filter((row) => {
     const all = [row.namespace, ...row.cells].join(" ").toLowerCase();
     return words.every((word) => all.includes(word));
   });
   return (
     <>
-      <Rows kind={kind} table={answer.value} rows={fitting} />
+      <Rows kind={kind} table={answer.value} rows={fitting} linkOf={linkOf} />
       {fitting.length === 0 && <p class="muted">None of the {rows.length} objects contains all of these words.</p>}
       {answer.value.continue !== undefined && (
         <p>
           <button
             type="button"
             onClick={() => {
-              more.value *= 2;
+              limit.value *= 2;
             }}
           >
             Show more
@@ -84,14 +73,19 @@ export function KindTableView({ kind, namespace, query = {}, text = "", empty }:
   );
 }
 
+const Cell = ({ text, to }: { readonly text: string; readonly to: string | undefined }) =>
+  to === undefined ? <>{text}</> : <a href={href(to)}>{text}</a>;
+
 const Rows = ({
   kind,
   table,
   rows,
+  linkOf,
 }: {
   readonly kind: ServedKind;
   readonly table: KindTable;
   readonly rows: readonly TableRow[];
+  readonly linkOf: LinkOf | undefined;
 }) => (
   <div class="table-scroll" tabIndex={0} role="region" aria-label={`List of ${kind.resource}`}>
     <table class="table is-auto">
@@ -114,7 +108,14 @@ const Rows = ({
           <tr key={`${row.namespace ?? ""}/${row.name}`}>
             {row.cells.map((cell, index) => (
               <td key={index} class={index > 2 ? "from-middle cell" : "cell"} title={cell}>
-                {index === 0 ? <a href={href(resourcePath(kind, row.namespace, row.name))}>{cell}</a> : cell}
+                <Cell
+                  text={cell}
+                  to={
+                    index === 0
+                      ? resourcePath(kind, row.namespace, row.name)
+                      : linkOf?.(table.columns[index] ?? "", cell, row)
+                  }
+                />
               </td>
             ))}
             {kind.isNamespaced && <td class="from-middle cell muted">{row.namespace}</td>}

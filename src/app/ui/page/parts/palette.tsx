@@ -14,6 +14,7 @@ const pages: readonly PaletteEntry[] = routes.flatMap(({ nav }) =>
 );
 
 const mostFound = 20;
+const mostKinds = 6;
 
 /** All words of the text occur, in any order. */
 const fits = (entry: PaletteEntry, text: string): boolean =>
@@ -22,20 +23,23 @@ const fits = (entry: PaletteEntry, text: string): boolean =>
     .split(/\s+/)
     .every((word) => entry.label.toLowerCase().includes(word));
 
-/** Asks the server for runs once the person stops typing. */
-function useFoundRuns(text: string): readonly PaletteEntry[] {
-  const found = useSignal<{ readonly of: string; readonly entries: readonly PaletteEntry[] }>({ of: "", entries: [] });
+interface Found {
+  readonly of: string;
+  readonly entries: readonly PaletteEntry[];
+}
+
+/** Asks the server once the person stops typing. Until the answer comes, what is left of the one before. */
+function useFound(
+  text: string,
+  ask: (text: string, signal: AbortSignal) => Promise<readonly PaletteEntry[]>,
+): readonly PaletteEntry[] {
+  const found = useSignal<Found>({ of: "", entries: [] });
   useEffect(() => {
     const abort = new AbortController();
     const cancel = clock.after(text === "" ? 0 : 150, () => {
-      requestJson<RunPage>("GET", "/runs", { query: { text, limit: String(mostFound) }, signal: abort.signal }).then(
-        ({ items }) => {
-          const entries = items.map((run) => ({
-            label: `${run.ref.namespace ?? ""}/${run.name}`,
-            hint: `${run.dialect}, ${run.phase}`,
-            run: () => navigate(runPath(keyOf(run))),
-          }));
-          found.value = { of: text, entries };
+      ask(text, abort.signal).then(
+        (entries) => {
+          if (!abort.signal.aborted) found.value = { of: text, entries };
         },
         () => undefined,
       );
@@ -46,16 +50,62 @@ function useFoundRuns(text: string): readonly PaletteEntry[] {
     };
   }, [text]);
   const { of, entries } = found.value;
-  // Until the answer comes, what is left of the one before.
   return of === text ? entries : entries.filter((entry) => fits(entry, text));
 }
 
-/** Goes to any page or run, and does whatever the page can do. */
+async function findRuns(text: string, signal: AbortSignal): Promise<readonly PaletteEntry[]> {
+  const query = { text, limit: String(mostFound) };
+  const { items } = await requestJson<RunPage>("GET", "/runs", { query, signal });
+  return items.map((run) => ({
+    label: `${run.ref.namespace ?? ""}/${run.name}`,
+    hint: `${run.dialect}, ${run.phase}`,
+    run: () => navigate(runPath(keyOf(run))),
+  }));
+}
+
+/** Kinds by a part of their name; after `KIND/`, the objects of that kind. */
+async function findObjects(text: string, signal: AbortSignal): Promise<readonly PaletteEntry[]> {
+  if (text.trim() === "") return [];
+  const { readTable, resourcePath, servedKinds } = await import("../data/kinds.ts");
+  const [wanted = "", ...rest] = text.toLowerCase().trim().split("/");
+  const listed = (await servedKinds()).filter(({ verbs }) => verbs.includes("list"));
+  const named = listed.filter(({ kind, resource }) => [kind.toLowerCase(), resource].includes(wanted));
+  if (rest.length > 0) {
+    const tables = await Promise.all(
+      named.map(async (kind) => ({ kind, rows: (await readTable(kind, { signal })).rows })),
+    );
+    return tables
+      .flatMap(({ kind, rows }) =>
+        rows.map(({ namespace, name }) => ({
+          label: `${kind.kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`,
+          hint: kind.group === "" ? "object" : kind.group,
+          run: () => navigate(resourcePath(kind, namespace, name)),
+        })),
+      )
+      .filter(({ label }) => label.toLowerCase().includes(rest.join("/")))
+      .slice(0, mostFound);
+  }
+  return listed
+    .filter(({ kind, resource }) => kind.toLowerCase().includes(wanted) || resource.includes(wanted))
+    .slice(0, mostKinds)
+    .map((kind) => ({
+      label: `List ${kind.kind}`,
+      hint: kind.group === "" ? "kind" : kind.group,
+      run: () => navigate(resourcePath(kind)),
+    }));
+}
+
+/** Of a run with a thousand steps. */
+const mostOwn = 30;
+
+/** Goes to any page, run or object, and does whatever the page can do. */
 export function Palette({ extra, onClose }: { readonly extra: readonly PaletteEntry[]; readonly onClose: () => void }) {
   const text = useSignal("");
   const at = useSignal(0);
-  const runs = useFoundRuns(text.value);
-  const entries = [...[...pageEntries.value, ...extra, ...pages].filter((entry) => fits(entry, text.value)), ...runs];
+  const runs = useFound(text.value, findRuns);
+  const objects = useFound(text.value, findObjects);
+  const own = [...pageEntries.value.flat(), ...pages, ...extra].filter((entry) => fits(entry, text.value));
+  const entries = [...own.slice(0, mostOwn), ...runs, ...objects];
   const current = Math.min(at.value, Math.max(0, entries.length - 1));
   const choose = (entry: PaletteEntry | undefined): void => {
     if (entry === undefined) return;
@@ -77,11 +127,11 @@ export function Palette({ extra, onClose }: { readonly extra: readonly PaletteEn
     <Dialog title="Go to or do" class="palette" onClose={onClose}>
       <input
         role="combobox"
-        aria-label="Go to a page or run, or do something"
+        aria-label="Go to a page, run or object, or do something"
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={entries.length > 0 ? `palette-${current}` : undefined}
-        placeholder="Page, run or action"
+        placeholder="Page, run, step, action, or KIND/NAME"
         autoComplete="off"
         spellcheck={false}
         onInput={(event) => {
@@ -93,7 +143,7 @@ export function Palette({ extra, onClose }: { readonly extra: readonly PaletteEn
       <ul id="palette-list" role="listbox" aria-label="Found">
         {entries.map((entry, index) => (
           <li
-            key={`${entry.label} ${entry.hint ?? ""}`}
+            key={index}
             id={`palette-${index}`}
             role="option"
             aria-selected={index === current}

@@ -1,6 +1,6 @@
 import type { WaitingApproval } from "#app/ui/wire.ts";
 import { approvals } from "../data/approvals.ts";
-import { keyOf, runPath } from "../data/refs.ts";
+import { argumentsOf, keyOf, runPath } from "../data/refs.ts";
 import { href } from "../data/router.ts";
 import { Actions } from "../parts/actions.tsx";
 import { useOffer } from "../parts/hooks.ts";
@@ -9,8 +9,9 @@ import { Time } from "../parts/time.tsx";
 
 /** Every step that waits for a person, the longest wait first. */
 export function View() {
-  useOffer({ title: "Approvals", command: "slipway status" });
   const waiting = [...approvals.value].sort(([, a], [, b]) => (a.since ?? 0) - (b.since ?? 0));
+  const commands = waiting.slice(0, 10).map(([, { run, step }]) => `slipway why ${argumentsOf(run.ref)} ${step}`);
+  useOffer({ title: "Approvals", command: commands.join("; ") || "slipway status" });
   return (
     <div class="page-column is-scrolled">
       <h1 tabIndex={-1}>Approvals</h1>
@@ -32,7 +33,7 @@ export function View() {
   );
 }
 
-function Waiting({ item: { run, step, message, since } }: { readonly item: WaitingApproval }) {
+function Waiting({ item: { run, step, message, since, asks } }: { readonly item: WaitingApproval }) {
   const page = `${runPath(keyOf(run))}?${new URLSearchParams({ step }).toString()}`;
   return (
     <li class="card">
@@ -48,7 +49,7 @@ function Waiting({ item: { run, step, message, since } }: { readonly item: Waiti
         done, asked <Time at={since} />
       </p>
       {message !== "" && <p class="reason">{message}</p>}
-      <Actions target={run.ref} step={step} actions={["approve", "reject"]} />
+      <Actions target={run.ref} step={step} actions={["approve", "reject"]} asks={asks} />
     </li>
   );
 }

@@ -1,18 +1,27 @@
 import { useSignal } from "@preact/signals";
-import { servedKinds } from "../data/kinds.ts";
+import { resourcePath, type ServedKind, servedKinds } from "../data/kinds.ts";
 import { useAnswer } from "../parts/answer.ts";
 import { useOffer } from "../parts/hooks.ts";
 import { KindTableView } from "../parts/kind-table.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 
+/** `pod/web-1` names its kind without the group: of several, the runs that are called so are listed. */
+function objectLink(kinds: readonly ServedKind[], text: string, namespace: string | undefined): string | undefined {
+  const [called = "", name = ""] = text.split("/");
+  const found = kinds.filter(({ kind, verbs }) => kind.toLowerCase() === called && verbs.includes("get"));
+  if (found[0] === undefined || name === "") return undefined;
+  if (found.length > 1) return `/runs?filter=${encodeURIComponent(`ns:${namespace ?? ""} ${name}`)}`;
+  return resourcePath(found[0], namespace, name);
+}
+
+/** The newest events about anything. */
 export function View() {
   useOffer({ title: "Events", command: "kubectl get events -A" });
   const text = useSignal("");
   const onlyWarnings = useSignal(false);
-  const [answer, again] = useAnswer(async () =>
-    (await servedKinds()).find(({ group, kind }) => group === "" && kind === "Event"),
-  );
-  const kind = answer.is === "ready" ? answer.value : undefined;
+  const [answer, again] = useAnswer(() => servedKinds());
+  const kinds = answer.is === "ready" ? answer.value : [];
+  const kind = kinds.find((one) => one.group === "" && one.kind === "Event");
   return (
     <div class="page-column is-scrolled">
       <h1 tabIndex={-1}>Events</h1>
@@ -42,6 +51,8 @@ export function View() {
         <KindTableView
           kind={kind}
           text={text.value}
+          newestFirst
+          linkOf={(column, cell, row) => (column === "Object" ? objectLink(kinds, cell, row.namespace) : undefined)}
           query={onlyWarnings.value ? { fieldSelector: "type=Warning" } : {}}
           empty={
             <Empty title="No events" commands={["slipway run FILE", "kubectl get events -A", "slipway describe RUN"]}>

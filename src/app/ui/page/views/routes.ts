@@ -16,6 +16,8 @@ export const routes: readonly Route[] = [
   { pattern: "/runs/:dialect/:namespace/:name", load: () => import("./run.tsx") },
   { pattern: "/logs/:dialect/:namespace/:name", load: () => import("./log.tsx") },
   { pattern: "/sources", nav: { label: "Sources", keys: "g o", path: "/sources" }, load: sources },
+  { pattern: "/sources/:dialect/:namespace/:kind/:name", load: () => import("./source.tsx") },
+  { pattern: "/compare/:dialect/:namespace/:name/:other", load: () => import("./compare.tsx") },
   { pattern: "/fleet/*", nav: { label: "Fleet", keys: "g f", path: "/fleet" }, load: () => import("./fleet.tsx") },
   {
     pattern: "/approvals",

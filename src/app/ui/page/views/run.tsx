@@ -2,19 +2,17 @@ import { useSignalEffect } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { StepView } from "#engine/index.ts";
-import type { RunPage, RunSummary } from "#app/ui/wire.ts";
-import { requestJson } from "../data/api.ts";
 import { announce } from "../data/page.ts";
-import { keyOf, keyOfPath, runPath, textOfKey } from "../data/refs.ts";
-import { navigate, place, setQuery } from "../data/router.ts";
+import { argumentsOf, keyOfPath, qualifiedKind, textOfKey } from "../data/refs.ts";
+import { place, setQuery } from "../data/router.ts";
 import { RunModel } from "../data/run.ts";
-import { useKeys, useOffer } from "../parts/hooks.ts";
+import { useKeys, useOffer, usePaletteEntries } from "../parts/hooks.ts";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { lazy } from "./lazy.tsx";
 import type { LensProps } from "./lens.ts";
 import type { ViewProps } from "./view-props.ts";
-import { RunHeader } from "./run-header.tsx";
+import { compareWithPrevious, goToNeighbour, RunHeader } from "./run-header.tsx";
 import { StepPane } from "./step-pane.tsx";
 import { StepsLens } from "./steps-lens.tsx";
 
@@ -31,12 +29,13 @@ export function View({ params }: ViewProps) {
     void model.open();
     return () => model.close();
   }, [model]);
-  const kind = model.head.value?.view.ref.kind.toLowerCase() ?? "";
-  const inNamespace = key.namespace === "" ? "" : ` -n ${key.namespace}`;
+  const ref = model.head.value?.view.ref;
+  const [step, tab] = [place.value.query.get("step") ?? "", place.value.query.get("tab")];
+  const shown = ref === undefined ? key.name : argumentsOf(ref);
   useOffer({
     title: key.name,
-    command: `slipway describe ${kind === "" ? "" : `${kind} `}${key.name}${inNamespace}`,
-    reference: `${kind === "" ? key.dialect : kind}/${key.namespace === "" ? "" : `${key.namespace}/`}${key.name}`,
+    command: tab === "log" ? `slipway logs ${shown}${step === "" ? "" : ` ${step}`}` : `slipway describe ${shown}`,
+    reference: ref === undefined ? key.name : `${qualifiedKind(ref)}/${ref.name}`,
   });
   const load = model.load.value;
   if (load.is === "ready") return <Run model={model} />;
@@ -72,6 +71,14 @@ function Run({ model }: { readonly model: RunModel }) {
   }, [model]);
   useAnnouncements(model);
   useRunKeys(model, selected, select);
+  usePaletteEntries([
+    ...lenses.map(({ id, label }, index) => ({
+      label: `Show the ${label.toLowerCase()}`,
+      hint: String(index + 1),
+      run: () => setQuery({ lens: id === "steps" ? "" : id }),
+    })),
+    ...model.order.value.map((id) => ({ label: `Step ${id}`, hint: "step", run: () => select(id) })),
+  ]);
   if (lens === undefined) return null;
   const { Lens } = lens;
   return (
@@ -102,7 +109,7 @@ function useAnnouncements(model: RunModel): void {
   useSignalEffect(() => {
     const view = model.head.value?.view;
     if (view === undefined) return;
-    const said = `${view.name} is ${view.phase}, ${view.progress.done} of ${view.progress.total} steps done`;
+    const said = `${view.title ?? view.name} is ${view.phase}, ${view.progress.done} of ${view.progress.total} steps done`;
     if (before.current !== undefined && before.current !== said) announce(said);
     before.current = said;
   });
@@ -123,8 +130,9 @@ function useRunKeys(model: RunModel, selected: string | undefined, select: (id: 
     { keys: "k", label: "Previous step", run: move(-1) },
     { keys: "l", label: "Log of the step", run: () => setQuery({ tab: "log" }) },
     { keys: "x", label: "Actions", run: () => document.querySelector<HTMLElement>(".run-actions button")?.focus() },
-    { keys: "[", label: "Previous run of the same source", run: () => void neighbour(model, 1) },
-    { keys: "]", label: "Next run of the same source", run: () => void neighbour(model, -1) },
+    { keys: "[", label: "Previous run of the same source", run: () => void goToNeighbour(model, 1) },
+    { keys: "]", label: "Next run of the same source", run: () => void goToNeighbour(model, -1) },
+    { keys: "c", label: "Compare with the previous run of the source", run: () => void compareWithPrevious(model) },
     {
       keys: "Escape",
       label: "Back",
@@ -135,18 +143,4 @@ function useRunKeys(model: RunModel, selected: string | undefined, select: (id: 
       },
     },
   ]);
-}
-
-/** The list is the newest first. */
-async function neighbour(model: RunModel, by: number): Promise<void> {
-  const source = model.head.peek()?.summary.source;
-  if (source === undefined) return announce("This run has no source");
-  const { namespace } = model.key;
-  const query = { source: `${source.kind}/${source.name}`, namespace, limit: "500" };
-  const { items } = await requestJson<RunPage>("GET", "/runs", { query });
-  const at = items.findIndex((run: RunSummary) => textOfKey(keyOf(run)) === textOfKey(model.key));
-  const found = at < 0 ? undefined : items[at + by];
-  if (found === undefined)
-    announce(by > 0 ? "This is the first run of its source" : "This is the last run of its source");
-  else navigate(runPath(keyOf(found)));
 }

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { RunSummary } from "#app/ui/wire.ts";
 import { formatFilter, parseFilter, runPhases, togglePhase } from "../data/filter.ts";
 import { confirmAloud } from "../data/page.ts";
-import { keyOf, runPath } from "../data/refs.ts";
+import { keyOf, qualifiedKind, runPath } from "../data/refs.ts";
 import { href, navigate, place, setQuery } from "../data/router.ts";
 import { RunList } from "../data/runs.ts";
 import { rowHeight } from "../data/settings.ts";
@@ -16,13 +16,13 @@ import { Span, Time } from "../parts/time.tsx";
 import { useVirtualRows } from "../parts/virtual.tsx";
 
 export function View() {
-  useOffer({ title: "Runs", command: "slipway get slipway -A" });
   const line = useComputed(() => place.value.query.get("filter") ?? "");
   const list = useMemo(() => new RunList(parseFilter(line.value)), [line.value]);
   useEffect(() => {
     void list.open();
     return () => list.close();
   }, [list]);
+  useOffer({ title: "Runs", command: commandOf(list, line.value) });
   return (
     <div class="page-column">
       <div class="page-title">
@@ -37,6 +37,17 @@ export function View() {
     </div>
   );
 }
+
+/** Lists the kinds that are on the page; phases and texts kubectl cannot filter by. */
+function commandOf(list: RunList, line: string): string {
+  const { namespace, label } = parseFilter(line);
+  const kinds = [...new Set(list.order.value.flatMap((key) => qualifiedKind(list.row(key)?.peek().ref ?? noRun)))];
+  const place = namespace.length === 1 ? `-n ${namespace[0]}` : "-A";
+  const labels = label.length === 0 ? "" : ` -l ${label.join(",")}`;
+  return `kubectl get ${kinds.join(",") || "workflow.slipway.dev"} ${place}${labels}`;
+}
+
+const noRun = { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow" };
 
 function FilterLine({ line, list }: { readonly line: string; readonly list: RunList }) {
   const input = useRef<HTMLInputElement>(null);

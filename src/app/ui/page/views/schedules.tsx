@@ -8,10 +8,11 @@ import { Empty, Failure, Loading } from "../parts/states.tsx";
 const isSchedule = (kind: string): boolean => /^(?:Cron|Scheduled)|Schedule$/.test(kind);
 
 export function View() {
-  useOffer({ title: "Schedules", command: "slipway get schedules -A" });
   const [answer, again] = useAnswer(async () =>
     (await servedKinds()).filter(({ kind, verbs }) => isSchedule(kind) && verbs.includes("list")),
   );
+  const names = answer.is === "ready" ? answer.value.map(({ resource }) => resource).join(",") : "";
+  useOffer({ title: "Schedules", ...(names === "" ? {} : { command: `kubectl get ${names} -A` }) });
   return (
     <div class="page-column is-scrolled">
       <h1 tabIndex={-1}>Schedules</h1>

@@ -1,151 +1,121 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import type { SourceSummary } from "#app/ui/wire.ts";
 import { requestJson } from "../data/api.ts";
-import { runPath } from "../data/refs.ts";
+import { sourcePath } from "../data/refs.ts";
 import { href } from "../data/router.ts";
-import type { Load } from "../data/runs.ts";
-import { noteSignedOut } from "../data/server.ts";
-import { formatSpan, now } from "../data/time.ts";
+import { formatSpan } from "../data/time.ts";
+import { useAgainOnChange, useAnswer } from "../parts/answer.ts";
 import { useOffer } from "../parts/hooks.ts";
-import { phaseClass } from "../parts/phase.tsx";
+import { Phase } from "../parts/phase.tsx";
+import { RunBars } from "../parts/run-bars.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { Time } from "../parts/time.tsx";
 
+/** Runs grouped by what they were made from. */
 export function View() {
-  useOffer({ title: "Sources", command: "slipway get slipway -A" });
-  const sources = useSignal<readonly SourceSummary[]>([]);
-  const load = useSignal<Load>({ is: "loading" });
-  const open = async (signal?: AbortSignal): Promise<void> => {
-    try {
-      const answer = await requestJson<readonly SourceSummary[] | { readonly items: readonly SourceSummary[] }>(
-        "GET",
-        "/sources",
-        signal === undefined ? {} : { signal },
-      );
-      sources.value = "items" in answer ? answer.items : answer;
-      load.value = { is: "ready" };
-    } catch (thrown) {
-      if (signal?.aborted === true) return;
-      noteSignedOut(thrown);
-      load.value = { is: "failed", thrown };
-    }
-  };
-  useEffect(() => {
-    const abort = new AbortController();
-    void open(abort.signal);
-    return () => abort.abort();
-  }, []);
+  const text = useSignal("");
+  const [answer, again] = useAnswer((signal) =>
+    requestJson<{ readonly items: readonly SourceSummary[] }>("GET", "/sources", { signal }),
+  );
+  useAgainOnChange({ what: "runs", params: {} }, again);
+  const all = answer.is === "ready" ? answer.value.items : [];
+  const kinds = [...new Set(all.map(({ kind, group }) => `${kind.toLowerCase()}.${group}`))];
+  useOffer({ title: "Sources", command: `kubectl get ${kinds.join(",") || "workflowtemplates"} -A` });
+  const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const shown = all.filter(({ name, kind, namespace, dialect }) =>
+    words.every((word) => `${name} ${kind} ${namespace} ${dialect}`.toLowerCase().includes(word)),
+  );
   return (
     <div class="page-column">
       <div class="page-title">
         <h1 tabIndex={-1}>Sources</h1>
+        <span class="muted">What runs were made from: templates, schedules, projects, applications</span>
         <a href={href("/runs")}>All runs</a>
       </div>
-      <p class="muted">
-        What runs were made from: templates, projects, applications and machines, with their last 30 runs.
-      </p>
-      <Body sources={sources.value} load={load.value} onRetry={() => void open()} />
-    </div>
-  );
-}
-
-interface BodyProps {
-  readonly sources: readonly SourceSummary[];
-  readonly load: Load;
-  readonly onRetry: () => void;
-}
-
-function Body({ sources, load, onRetry }: BodyProps) {
-  if (load.is === "loading") return <Loading what="sources" />;
-  if (load.is === "failed") return <Failure thrown={load.thrown} onRetry={onRetry} />;
-  if (sources.length === 0)
-    return (
-      <Empty
-        title="No sources yet"
-        commands={["slipway apply examples/workflow/templates.yaml", "slipway run template/greeting"]}
-      >
-        <p>A template or project appears here with its first run.</p>
-      </Empty>
-    );
-  return (
-    <div class="runs-scroll" tabIndex={0} role="region" aria-label="List of sources">
-      <table class="table sources">
-        <thead>
-          <tr>
-            <th scope="col">Source</th>
-            <th scope="col">Last runs, the newest at the right</th>
-            <th scope="col" class="from-middle">
-              Median
-            </th>
-            <th scope="col">Succeeded</th>
-          </tr>
-        </thead>
-        <tbody>
-          {sources.map((source) => (
-            <tr key={`${source.dialect} ${source.namespace} ${source.kind} ${source.name}`}>
-              <td class="name">
-                <a href={href(`/runs?filter=${encodeURIComponent(`source:${source.kind}/${source.name}`)}`)}>
-                  {source.name}
-                </a>
-                <span class="muted namespace">
-                  {source.kind} in {source.namespace}
-                </span>
-              </td>
-              <td>
-                <Bars source={source} />
-              </td>
-              <td class="from-middle number">{source.medianMs === undefined ? "-" : formatSpan(source.medianMs)}</td>
-              <td class="number">
-                {source.successRate === undefined ? "-" : `${Math.round(source.successRate * 100)} %`}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-const [barWidth, barStep, barsHeight] = [6, 8, 24];
-
-/** Height is duration, tone is outcome, and what failed is marked at its foot, so that it does not depend on colour. */
-function Bars({ source }: { readonly source: SourceSummary }) {
-  const runs = source.runs.slice(0, 30).toReversed();
-  const spans = runs.map(({ startedAt, finishedAt }) =>
-    startedAt === undefined ? 0 : (finishedAt ?? now.value) - startedAt,
-  );
-  const longest = Math.max(1, ...spans);
-  const failed = runs.filter(({ phase }) => phase === "Failed").length;
-  return (
-    <svg
-      class="bars"
-      role="group"
-      aria-label={`${runs.length} runs, ${failed} failed`}
-      width={30 * barStep}
-      height={barsHeight + 6}
-      viewBox={`0 0 ${30 * barStep} ${barsHeight + 6}`}
-    >
-      {runs.map((run, index) => {
-        const height = Math.max(3, (barsHeight * (spans[index] ?? 0)) / longest);
-        const x = (30 - runs.length + index) * barStep;
-        const target = runPath({ dialect: source.dialect, namespace: source.namespace, name: run.name });
-        return (
-          <a key={run.name} href={href(target)} tabIndex={-1} aria-label={`${run.name}: ${run.phase}`}>
-            <title>{`${run.name}: ${run.phase}, ${formatSpan(spans[index] ?? 0)}`}</title>
-            <rect class="bar-field" x={x - 1} y={0} width={barStep} height={barsHeight + 6} />
-            <rect
-              class={`bar ${phaseClass(run.phase)}`}
-              x={x}
-              y={barsHeight - height}
-              width={barWidth}
-              height={height}
+      {answer.is === "loading" && <Loading what="sources" />}
+      {answer.is === "failed" && <Failure thrown={answer.thrown} onRetry={again} />}
+      {answer.is === "ready" && all.length === 0 && (
+        <Empty
+          title="No sources yet"
+          commands={[
+            "slipway apply examples/workflow/templates.yaml",
+            "slipway run wft/greeting --param who=you",
+            "slipway run examples/vela/first.yaml",
+          ]}
+        >
+          <p>A template, project or application appears here with its first run.</p>
+        </Empty>
+      )}
+      {all.length > 0 && (
+        <>
+          <div class="filter" role="search">
+            <input
+              type="search"
+              aria-label="Filter sources"
+              placeholder="Name, kind or namespace"
+              onInput={(event) => {
+                text.value = event.currentTarget.value;
+              }}
             />
-            {run.phase === "Failed" && (
-              <rect class="bar phase-failed" x={x} y={barsHeight + 2} width={barWidth} height={2} />
-            )}
-          </a>
-        );
-      })}
-    </svg>
+            <span class="muted" role="status">
+              {shown.length} of {all.length}
+            </span>
+          </div>
+          <Sources sources={shown} />
+        </>
+      )}
+    </div>
   );
 }
+
+const Sources = ({ sources }: { readonly sources: readonly SourceSummary[] }) => (
+  <div class="runs-scroll" tabIndex={0} role="region" aria-label="List of sources">
+    <table class="table sources">
+      <thead>
+        <tr>
+          <th scope="col">Source</th>
+          <th scope="col" class="from-middle">
+            Last run
+          </th>
+          <th scope="col">Last 30 runs, the newest at the right</th>
+          <th scope="col" class="from-middle is-number">
+            Median
+          </th>
+          <th scope="col" class="is-number">
+            Succeeded
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {sources.map((source) => (
+          <tr key={sourcePath(source)}>
+            <td class="name">
+              <a href={href(sourcePath(source))}>{source.name}</a>
+              <span class="under muted">
+                {source.kind} in {source.namespace}
+              </span>
+            </td>
+            <td class="from-middle">
+              {source.runs[0] !== undefined && (
+                <>
+                  <Phase phase={source.runs[0].phase} />
+                  <span class="under muted">
+                    <Time at={source.runs[0].startedAt ?? source.runs[0].createdAt} />
+                  </span>
+                </>
+              )}
+            </td>
+            <td>
+              <RunBars source={source} />
+            </td>
+            <td class="from-middle is-number">{source.medianMs === undefined ? "-" : formatSpan(source.medianMs)}</td>
+            <td class="is-number">{rateText(source)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+export const rateText = ({ successRate }: Pick<SourceSummary, "successRate">): string =>
+  successRate === undefined ? "-" : `${Math.round(successRate * 100)} %`;

@@ -1,3 +1,4 @@
+import { useSignal } from "@preact/signals";
 import type { ObjectRef, StepView } from "#engine/index.ts";
 import { objectYaml } from "../data/objects.ts";
 import { textOfRef } from "../data/refs.ts";
@@ -11,7 +12,7 @@ import { Failure, Loading } from "../parts/states.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { Span, Time } from "../parts/time.tsx";
 import { lazy } from "./lazy.tsx";
-import { Message, RunLink } from "./run-header.tsx";
+import { Message, ObjectLink } from "./run-header.tsx";
 import type { LensProps } from "./lens.ts";
 import { noteOf } from "./steps-lens.tsx";
 
@@ -20,7 +21,7 @@ const LogView = lazy(async () => (await import("./log.tsx")).LogView);
 const tabs = [
   { id: "overview", label: "Overview" },
   { id: "log", label: "Log" },
-  { id: "data", label: "Inputs and outputs" },
+  { id: "data", label: "Data" },
   { id: "events", label: "Events" },
   { id: "yaml", label: "YAML" },
 ] as const;
@@ -52,7 +53,7 @@ export function StepPane({ model, selected, select }: LensProps) {
         panel="step-panel"
       />
       <div id="step-panel" class="pane-body" role="tabpanel" aria-label={tab.label} tabIndex={0}>
-        <Content tab={tab.id} model={model} head={head} step={step} />
+        <Content tab={tab.id} model={model} head={head} step={step} select={select} />
       </div>
     </section>
   );
@@ -63,13 +64,18 @@ interface ContentProps {
   readonly model: RunModel;
   readonly head: RunHead;
   readonly step: StepView | undefined;
+  readonly select: LensProps["select"];
 }
 
-function Content({ tab, model, head, step }: ContentProps) {
+function Content({ tab, model, head, step, select }: ContentProps) {
   const object = step?.child ?? head.view.ref;
   switch (tab) {
     case "overview":
-      return step === undefined ? <RunOverview head={head} /> : <StepOverview model={model} head={head} step={step} />;
+      return step === undefined ? (
+        <RunOverview head={head} />
+      ) : (
+        <StepOverview model={model} head={head} step={step} select={select} />
+      );
     case "log":
       return (
         <LogView
@@ -92,18 +98,21 @@ function Content({ tab, model, head, step }: ContentProps) {
 const isOver = (step: StepView | undefined, head: RunHead): boolean =>
   (step === undefined ? head.view.finishedAt : step.finishedAt) !== undefined;
 
+/** Objects of a run; more are folded. */
+const mostOpen = 12;
+
 function RunOverview({ head: { view, description } }: { readonly head: RunHead }) {
   return (
     <>
       {view.children.length > 0 && (
-        <details>
+        <details open={view.children.length <= mostOpen}>
           <summary>
             {view.children.length} {view.children.length === 1 ? "object" : "objects"} of this run
           </summary>
           <ul class="plain">
             {view.children.slice(0, 100).map((child) => (
               <li key={textOfRef(child)}>
-                <RunLink to={child} />
+                <ObjectLink to={child} />
               </li>
             ))}
           </ul>
@@ -118,30 +127,75 @@ interface StepProps {
   readonly model: RunModel;
   readonly head: RunHead;
   readonly step: StepView;
+  readonly select: LensProps["select"];
 }
 
-function StepOverview({ model, head, step }: StepProps) {
+const attemptText = ({ attempt, attempts }: StepView): string =>
+  attempts === undefined ? String(attempt) : `${attempt} of at most ${attempts}`;
+
+const mostLinks = 8;
+
+interface StepLinksProps {
+  readonly ids: readonly string[];
+  readonly model: RunModel;
+  readonly select: LensProps["select"];
+}
+
+/** Steps by name; a click selects. */
+function StepLinks({ ids, model, select }: StepLinksProps) {
+  const isOpen = useSignal(false);
+  const shown = isOpen.value ? ids : ids.slice(0, mostLinks);
+  return (
+    <span class="step-links">
+      {shown.map((id) => (
+        <button type="button" class="link mono" key={id} onClick={() => select(id)}>
+          {model.step(id)?.value.name ?? id}
+        </button>
+      ))}
+      {ids.length > shown.length && (
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            isOpen.value = true;
+          }}
+        >
+          and {ids.length - shown.length} more
+        </button>
+      )}
+    </span>
+  );
+}
+
+function StepOverview({ model, head, step, select }: StepProps) {
   const traits = model.graph.value.nodes.find(({ id }) => id === step.id);
   const note = noteOf(step);
+  const followers = model.graph.value.edges.filter(({ from }) => from === step.id).map(({ to }) => to);
   const facts: readonly (readonly [string, preact.ComponentChildren])[] = [
-    ["Attempt", step.attempts === undefined ? step.attempt : `${step.attempt} of at most ${step.attempts}`],
+    ...(step.attempt > 1 || (step.attempts ?? 1) > 1 ? [["Attempt", attemptText(step)] as const] : []),
+    ...(step.iteration === undefined ? [] : [["Round", step.iteration] as const]),
     ...(step.notBefore === undefined ? [] : [["Next try", <Time at={step.notBefore} />] as const]),
     ["Started", <Time at={step.startedAt} />],
     ["Duration", <Span from={step.startedAt} to={step.finishedAt} />],
-    ...(step.dependencies.length === 0 ? [] : [["After", step.dependencies.join(", ")] as const]),
+    ...(step.dependencies.length === 0
+      ? []
+      : [["After", <StepLinks ids={step.dependencies} model={model} select={select} />] as const]),
+    ...(followers.length === 0
+      ? []
+      : [["Before", <StepLinks ids={followers} model={model} select={select} />] as const]),
     ...(traits?.condition === undefined ? [] : [["Only if", <code>{traits.condition}</code>] as const]),
     ...(traits?.forEach === undefined ? [] : [["For each", traits.forEach] as const]),
     ...(traits?.repeat === undefined ? [] : [["Repeats", traits.repeat] as const]),
     ...(traits?.locks === undefined ? [] : [["Locks", traits.locks] as const]),
     ...(traits?.cache === undefined ? [] : [["Cache", traits.cache] as const]),
-    ...(step.child === undefined ? [] : [["Object", textOfRef(step.child)] as const]),
+    ...(step.child === undefined ? [] : [["Object", <ObjectLink to={step.child} />] as const]),
   ];
   return (
     <>
-      <Message reason={step.reason} message={step.message} />
+      <Message phase={step.phase} reason={step.reason} message={step.message} />
       {step.holdUp !== undefined && <Message reason={step.holdUp.reason} message={step.holdUp.message} />}
       {step.message === undefined && step.holdUp === undefined && note !== "" && <p class="muted">{note}</p>}
-      <Actions key={step.id} target={head.view.ref} step={step.id} actions={step.actions} />
+      <Actions key={step.id} target={head.view.ref} step={step.id} actions={step.actions} asks={traits?.asks} />
       <dl class="facts">
         {facts.map(([name, value]) => (
           <div key={name}>
@@ -150,6 +204,7 @@ function StepOverview({ model, head, step }: StepProps) {
           </div>
         ))}
       </dl>
+      <Earlier attempts={step.earlier ?? []} />
       {(step.items?.failures ?? []).length > 0 && (
         <>
           <h3>Items that failed first</h3>
@@ -162,6 +217,40 @@ function StepOverview({ model, head, step }: StepProps) {
           </ul>
         </>
       )}
+    </>
+  );
+}
+
+/** Attempts that failed, the newest first. */
+function Earlier({ attempts }: { readonly attempts: NonNullable<StepView["earlier"]> }) {
+  if (attempts.length === 0) return null;
+  return (
+    <>
+      <h3>Earlier attempts</h3>
+      <table class="table is-auto">
+        <thead>
+          <tr>
+            <th scope="col">Attempt</th>
+            <th scope="col">Ended</th>
+            <th scope="col">Duration</th>
+            <th scope="col">Why</th>
+          </tr>
+        </thead>
+        <tbody>
+          {attempts.toReversed().map(({ attempt, startedAt, finishedAt, reason, message }) => (
+            <tr key={attempt}>
+              <td class="number">{attempt}</td>
+              <td class="cell">
+                <Time at={finishedAt} />
+              </td>
+              <td class="cell">{finishedAt === undefined ? "-" : <Span from={startedAt} to={finishedAt} />}</td>
+              <td>
+                <strong>{reason}</strong> {message}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </>
   );
 }

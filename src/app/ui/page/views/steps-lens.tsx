@@ -153,7 +153,7 @@ export function noteOf(step: StepView): string {
   if (step.notBefore !== undefined && step.notBefore > now.value) words.push(formatRelative(step.notBefore, now.value));
   if (step.waitingFor.length > 0) {
     const [named, more] = [step.waitingFor.slice(0, mostNamed), step.waitingFor.length - mostNamed];
-    words.push(`after ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}`);
+    words.push(`waits for ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}`);
   } else if (step.phase !== "Succeeded") {
     const text = step.holdUp?.message ?? step.message ?? step.reason;
     if (text !== undefined) words.push(text);

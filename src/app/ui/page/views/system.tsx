@@ -51,7 +51,7 @@ function State({ state }: { readonly state: SystemState }) {
             }
           />
           {Object.entries(state.figures).map(([name, value]) => (
-            <Fact key={name} name={name} value={value.toLocaleString("en")} />
+            <Fact key={name} name={name.charAt(0).toUpperCase() + name.slice(1)} value={value.toLocaleString("en")} />
           ))}
         </dl>
       </section>

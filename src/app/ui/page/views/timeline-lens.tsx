@@ -7,7 +7,7 @@ import { PhaseShape, phaseClass } from "../parts/phase.tsx";
 import { Empty } from "../parts/states.tsx";
 import { useVirtualRows } from "../parts/virtual.tsx";
 import type { LensProps } from "./lens.ts";
-import { type Scale, scaleOf, ticksOf, type TimelineRow, timelineRows } from "./timeline.ts";
+import { axisEnd, formatTick, type Scale, scaleOf, ticksOf, type TimelineRow, timelineRows } from "./timeline.ts";
 
 const headHeight = 28;
 const mostZoom = 64;
@@ -15,25 +15,49 @@ const mostZoom = 64;
 /** One row per step, the time from left to right. */
 export function TimelineLens({ model, selected, select }: LensProps) {
   const zoom = useSignal(1);
-  const isFolded = useSignal(false);
+  const wish = useSignal<boolean | undefined>(undefined);
   const view = model.head.value?.view;
   const steps = model.steps();
   const begun = view?.startedAt ?? view?.createdAt ?? 0;
-  const end = Math.max(begun + 1, view?.finishedAt ?? now.value);
-  const rows = useMemo(() => timelineRows(steps, begun, end), [steps, begun, end]);
-  const scale = useMemo(() => scaleOf(rows, begun, end, isFolded.value), [rows, begun, end, isFolded.value]);
+  const isOver = view?.finishedAt !== undefined;
+  const until = Math.max(begun + 1, view?.finishedAt ?? now.value);
+  const end = isOver ? until : axisEnd(begun, until, view?.deadlineAt);
+  const rows = useMemo(() => timelineRows(steps, begun, until), [steps, begun, until]);
+  const plain = useMemo(() => scaleOf(rows, begun, end, false), [rows, begun, end]);
+  // Where most of the time is idle, what happened would be slivers.
+  const isFolded = wish.value ?? plain.idle > (end - begun) / 2;
+  const scale = useMemo(() => (isFolded ? scaleOf(rows, begun, end, true) : plain), [plain, isFolded]);
   const height = rowHeight();
   const { scroller, shown, reveal } = useVirtualRows<HTMLDivElement>(rows.length, height, headHeight);
   const at = rows.findIndex(({ id }) => id === selected);
   useEffect(() => {
     if (at >= 0) reveal(at);
   }, [at]);
-  const zoomBy = (factor: number) => (): void => {
-    zoom.value = Math.min(mostZoom, Math.max(1, zoom.peek() * factor));
+  /** What is at `x` of the window stays there; without it, the middle. */
+  const zoomBy = (factor: number, x?: number): void => {
+    const next = Math.min(mostZoom, Math.max(1, zoom.peek() * factor));
+    const { current } = scroller;
+    const field = current?.querySelector(".timeline-axis")?.getBoundingClientRect();
+    zoom.value = next;
+    if (current === null || field === undefined || field.width === 0) return;
+    const place = x ?? current.getBoundingClientRect().left + current.clientWidth / 2;
+    const part = (place - field.left) / field.width;
+    requestAnimationFrame(() => {
+      const now = current.querySelector(".timeline-axis")?.getBoundingClientRect();
+      if (now !== undefined) current.scrollLeft += now.left + part * now.width - place;
+    });
   };
   useKeys([
-    { keys: "+", label: "Zoom in", run: zoomBy(2) },
-    { keys: "-", label: "Zoom out", run: zoomBy(0.5) },
+    { keys: "+", label: "Zoom in", run: () => zoomBy(1.5) },
+    { keys: "-", label: "Zoom out", run: () => zoomBy(1 / 1.5) },
+    { keys: "0", label: "Show the whole run", run: () => zoomBy(0) },
+    {
+      keys: "i",
+      label: "Fold idle time, or unfold it",
+      run: () => {
+        wish.value = !isFolded;
+      },
+    },
   ]);
   if (rows.length === 0 || view === undefined)
     return (
@@ -42,31 +66,38 @@ export function TimelineLens({ model, selected, select }: LensProps) {
       </Empty>
     );
   const onWheel = (event: WheelEvent): void => {
-    if (!event.ctrlKey) return;
+    if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
-    zoomBy(event.deltaY < 0 ? 1.25 : 0.8)();
+    zoomBy(event.deltaY < 0 ? 1.25 : 0.8, event.clientX);
   };
   const { first, end: last } = shown.value;
   const width = `${100 * zoom.value}%`;
   return (
     <div class="timeline">
       <div class="lens-tools">
-        <button type="button" onClick={zoomBy(2)}>
+        <button
+          type="button"
+          title="Key +, or Ctrl and the wheel"
+          onClick={() => zoomBy(1.5)}
+          disabled={zoom.value === mostZoom}
+        >
           Zoom in
         </button>
-        <button type="button" onClick={zoomBy(0.5)} disabled={zoom.value === 1}>
+        <button type="button" title="Key -" onClick={() => zoomBy(1 / 1.5)} disabled={zoom.value === 1}>
           Zoom out
         </button>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={isFolded.value}
-            onChange={(event) => {
-              isFolded.value = event.currentTarget.checked;
-            }}
-          />
-          Fold idle time
-        </label>
+        {plain.idle > 0 && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={isFolded}
+              onChange={(event) => {
+                wish.value = event.currentTarget.checked;
+              }}
+            />
+            Fold {formatSpan(plain.idle)} of idle time
+          </label>
+        )}
         <Legend />
       </div>
       <div
@@ -84,7 +115,7 @@ export function TimelineLens({ model, selected, select }: LensProps) {
             end={end}
             marks={Math.round(8 * zoom.value)}
             deadline={view.deadlineAt}
-            isOver={view.finishedAt !== undefined}
+            now={isOver ? undefined : until}
           />
           {rows.slice(first, last).map((row, offset) => (
             <Row
@@ -111,15 +142,26 @@ interface AxisProps {
   readonly end: number;
   readonly marks: number;
   readonly deadline: number | undefined;
-  readonly isOver: boolean;
+  /** While the run goes on. */
+  readonly now: number | undefined;
 }
 
-function Axis({ scale, begun, end, marks, deadline, isOver }: AxisProps) {
+/** Closer marks would write over each other. */
+const leastApart = 0.6;
+
+function Axis({ scale, begun, end, marks, deadline, now: present }: AxisProps) {
+  let last = Number.NEGATIVE_INFINITY;
+  const ticks = ticksOf(end - begun, marks).flatMap((tick) => {
+    const at = scale.at(begun + tick);
+    if (at - last < leastApart / marks) return [];
+    last = at;
+    return [{ tick, at }];
+  });
   return (
     <div class="timeline-axis" aria-hidden="true">
-      {ticksOf(end - begun, marks).map((tick) => (
-        <span key={tick} class="tick" style={{ left: percent(scale.at(begun + tick)) }}>
-          {tick === 0 ? "0" : formatSpan(tick)}
+      {ticks.map(({ tick, at }) => (
+        <span key={tick} class="tick" style={{ left: percent(at) }}>
+          {formatTick(tick)}
         </span>
       ))}
       {scale.folds.map(({ at, left }) => (
@@ -130,9 +172,11 @@ function Axis({ scale, begun, end, marks, deadline, isOver }: AxisProps) {
           title={`${formatSpan(left)} without a running step`}
         />
       ))}
-      {!isOver && <span class="now-line" style={{ left: percent(scale.at(end)) }} />}
+      {present !== undefined && <span class="now-line" style={{ left: percent(scale.at(present)) }} />}
       {deadline !== undefined && deadline <= end && (
-        <span class="deadline-line" style={{ left: percent(scale.at(deadline)) }} />
+        <span class="deadline-line" style={{ left: percent(scale.at(deadline)) }}>
+          deadline
+        </span>
       )}
     </div>
   );
@@ -150,10 +194,15 @@ interface RowProps {
 function Row({ row, scale, begun, top, isSelected, onSelect }: RowProps) {
   const said = row.bars
     .map(
-      ({ from, to, tone }) =>
-        `${tone === "ended" ? "ran" : tone} ${formatSpan(to - from)} from ${formatSpan(from - begun)}`,
+      ({ from, to, tone, attempt }) =>
+        `${attempt === undefined ? "" : `attempt ${attempt} `}${tone === "ended" ? "ran" : tone} ${formatSpan(to - from)} from ${formatSpan(from - begun)}`,
     )
     .join(", ");
+  const last = row.bars.at(-1);
+  const length =
+    last === undefined || last.tone === "waiting"
+      ? undefined
+      : { at: scale.at(last.to), ms: last.to - (row.bars.find(({ tone }) => tone !== "waiting")?.from ?? last.from) };
   return (
     <button
       type="button"
@@ -164,16 +213,25 @@ function Row({ row, scale, begun, top, isSelected, onSelect }: RowProps) {
       onClick={onSelect}
     >
       <span class="timeline-bars">
-        {row.bars.map(({ from, to, tone }) => {
+        {row.bars.map(({ from, to, tone, attempt }) => {
           const [left, right] = [scale.at(from), scale.at(to)];
           return (
             <span
               key={`${from} ${tone}`}
-              class={`time-bar tone-${tone} ${phaseClass(row.phase)}`}
+              class={`time-bar tone-${tone} ${phaseClass(attempt === undefined ? row.phase : "Failed")}`}
               style={{ left: percent(left), width: percent(Math.max(0, right - left)) }}
             />
           );
         })}
+        {length !== undefined && (
+          <span
+            class={length.at > 0.85 ? "bar-length is-inside" : "bar-length"}
+            style={{ left: percent(length.at) }}
+            aria-hidden="true"
+          >
+            {formatSpan(length.ms)}
+          </span>
+        )}
       </span>
       <span class="timeline-name">
         <PhaseShape phase={row.phase} />
@@ -187,9 +245,13 @@ const Legend = () => (
   <ul class="legend" aria-label="Tones">
     {(["waiting", "starting", "running", "suspended"] as const).map((tone) => (
       <li key={tone}>
-        <span class={`time-bar tone-${tone} phase-running`} aria-hidden="true" />
+        <span class={`time-bar tone-${tone} phase-${tone === "suspended" ? tone : "running"}`} aria-hidden="true" />
         {tone}
       </li>
     ))}
+    <li>
+      <span class="time-bar tone-ended phase-failed" aria-hidden="true" />
+      failed attempt
+    </li>
   </ul>
 );

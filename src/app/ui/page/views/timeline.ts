@@ -1,5 +1,6 @@
 import type { Instant, Millis } from "#lib/base/index.ts";
 import type { StepPhase, StepView } from "#engine/index.ts";
+import { formatSpan } from "../data/time.ts";
 
 export type Tone = "waiting" | "starting" | "running" | "suspended" | "ended";
 
@@ -7,6 +8,8 @@ export interface TimelineBar {
   readonly from: Instant;
   readonly to: Instant;
   readonly tone: Tone;
+  /** Of an attempt that failed and was followed by another. */
+  readonly attempt?: number;
 }
 
 export interface TimelineRow {
@@ -16,7 +19,10 @@ export interface TimelineRow {
   readonly bars: readonly TimelineBar[];
 }
 
-type TimedStep = Pick<StepView, "id" | "name" | "phase" | "dependencies" | "startedAt" | "finishedAt" | "notBefore">;
+type TimedStep = Pick<
+  StepView,
+  "id" | "name" | "phase" | "dependencies" | "startedAt" | "finishedAt" | "attemptAt" | "earlier"
+>;
 
 /** One row per step. A step waits from when the last step before it ended. */
 export function timelineRows(steps: readonly TimedStep[], begun: Instant, now: Instant): readonly TimelineRow[] {
@@ -29,21 +35,45 @@ export function timelineRows(steps: readonly TimedStep[], begun: Instant, now: I
   });
 }
 
-function barsOf({ phase, startedAt, finishedAt }: TimedStep, readyAt: Instant, now: Instant): readonly TimelineBar[] {
-  const wait = (to: Instant): TimelineBar[] => (to > readyAt ? [{ from: readyAt, to, tone: "waiting" }] : []);
+function barsOf(step: TimedStep, readyAt: Instant, now: Instant): readonly TimelineBar[] {
+  const { phase, startedAt, finishedAt, attemptAt, earlier = [] } = step;
+  const waiting = (from: Instant, to: Instant): readonly TimelineBar[] =>
+    to > from ? [{ from, to, tone: "waiting" }] : [];
   if (startedAt === undefined) {
-    if (phase === "Waiting" || phase === "Pending") return wait(now);
-    if (phase === "Starting") return [{ from: readyAt, to: now, tone: "starting" }];
-    return [];
+    if (phase === "Waiting" || phase === "Pending") return waiting(readyAt, now);
+    return phase === "Starting" ? [{ from: readyAt, to: now, tone: "starting" }] : [];
   }
-  const tones: Partial<Record<StepPhase, Tone>> = {
-    Starting: "starting",
-    Running: "running",
-    Suspended: "suspended",
-    Cancelling: "running",
-  };
-  const tone = finishedAt === undefined ? (tones[phase] ?? "running") : "ended";
-  return [...wait(startedAt), { from: startedAt, to: finishedAt ?? now, tone }];
+  const bars: TimelineBar[] = [...waiting(readyAt, startedAt)];
+  let at = startedAt;
+  for (const { attempt, startedAt: from = at, finishedAt: to } of earlier) {
+    if (to === undefined || to < at) continue;
+    // Times of objects are whole seconds.
+    const begun = Math.min(to, Math.max(at, from));
+    bars.push(...waiting(at, begun), { from: begun, to, tone: "ended", attempt });
+    at = to;
+  }
+  const begun = Math.max(at, attemptAt ?? at);
+  const isOver = finishedAt !== undefined;
+  if (!isOver && phase === "Waiting") return [...bars, ...waiting(at, now)];
+  return [
+    ...bars,
+    ...waiting(at, begun),
+    { from: begun, to: Math.max(begun, finishedAt ?? now), tone: isOver ? "ended" : (tones[phase] ?? "running") },
+  ];
+}
+
+const tones: Partial<Record<StepPhase, Tone>> = { Starting: "starting", Suspended: "suspended" };
+
+/** A deadline so near that it is shown stretches the axis by at most this share. */
+const stretch = 0.4;
+
+/** The end of the axis: a little after now, so that what runs does not end at the edge, and a deadline that is near. */
+export function axisEnd(begun: Instant, now: Instant, deadline: Instant | undefined): Instant {
+  const span = Math.max(1, now - begun);
+  const end = now + span * 0.03;
+  return deadline !== undefined && deadline > end && deadline <= begun + span * (1 + stretch)
+    ? deadline + span * 0.02
+    : end;
 }
 
 export interface Scale {
@@ -51,6 +81,8 @@ export interface Scale {
   readonly at: (time: Instant) => number;
   /** Where time is left out, from 0 to 1, and how much. */
   readonly folds: readonly { readonly at: number; readonly left: Millis }[];
+  /** How much could be left out. */
+  readonly idle: Millis;
 }
 
 /** A folded gap is as wide as that part of the active time. */
@@ -68,9 +100,12 @@ export function scaleOf(rows: readonly TimelineRow[], begun: Instant, end: Insta
   );
   const pieces: { from: Instant; to: Instant; width: number; isFold: boolean }[] = [];
   let at = begun;
+  let idle = 0;
   const add = (from: Instant, to: Instant, isActive: boolean): void => {
     if (to <= from) return;
-    const isFold = foldGaps && !isActive && to - from > activeMs / 10;
+    const isIdle = !isActive && to - from > activeMs / 10;
+    if (isIdle) idle += to - from;
+    const isFold = foldGaps && isIdle;
     pieces.push({ from, to, width: isFold ? activeMs * foldShare : to - from, isFold });
   };
   for (const [from, to] of active) {
@@ -96,6 +131,7 @@ export function scaleOf(rows: readonly TimelineRow[], begun: Instant, end: Insta
     folds: pieces.flatMap(({ from, to, isFold }, index) =>
       isFold ? [{ at: starts[index] ?? 0, left: to - from }] : [],
     ),
+    idle,
   };
 }
 
@@ -124,6 +160,13 @@ const steps: readonly Millis[] = [
   1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000,
   900_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000, 43_200_000, 86_400_000, 604_800_000,
 ];
+
+/** Of a mark: no more than it needs. */
+export function formatTick(tick: Millis): string {
+  if (tick === 0) return "0";
+  if (tick < 60_000) return tick % 1000 === 0 || tick < 1000 ? `${tick / 1000}s` : `${Math.round(tick / 10) / 100}s`;
+  return formatSpan(tick).replace(/ 00[smh]$/, "");
+}
 
 /** Times for at most `count` marks, from the beginning of the run. */
 export function ticksOf(span: Millis, count: number): readonly Millis[] {

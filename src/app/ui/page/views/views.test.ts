@@ -3,7 +3,8 @@ import { matchPath } from "../data/path.ts";
 import { formatRelative, formatSpan } from "../data/time.ts";
 import { windowOf } from "../parts/virtual.tsx";
 import { treeRows } from "./step-tree.ts";
-import { scaleOf, ticksOf, timelineRows } from "./timeline.ts";
+import { compareSteps, specPart } from "./compare.ts";
+import { axisEnd, formatTick, scaleOf, ticksOf, timelineRows } from "./timeline.ts";
 
 test("steps stand below their group, whether it is a step or only a name", () => {
   const steps = [
@@ -38,6 +39,55 @@ test("a step waits from the end of what it depends on", () => {
   ]);
 });
 
+test("each attempt has its own bar, and what lies between them is waiting", () => {
+  const step = {
+    ...base,
+    id: "a",
+    name: "a",
+    startedAt: 0,
+    finishedAt: 60,
+    attemptAt: 50,
+    earlier: [
+      { attempt: 1, startedAt: 0, finishedAt: 10 },
+      { attempt: 2, finishedAt: 30 },
+    ],
+  };
+  expect(timelineRows([step], 0, 60)[0]?.bars).toEqual([
+    { from: 0, to: 10, tone: "ended", attempt: 1 },
+    { from: 10, to: 30, tone: "ended", attempt: 2 },
+    { from: 30, to: 50, tone: "waiting" },
+    { from: 50, to: 60, tone: "ended" },
+  ]);
+  const { finishedAt: _, ...unfinished } = step;
+  const waits = timelineRows([{ ...unfinished, phase: "Waiting" }], 0, 45)[0]?.bars.at(-1);
+  expect(waits).toEqual({ from: 30, to: 45, tone: "waiting" });
+});
+
+test("a deadline that is near is on the axis, one that is far does not squeeze the run", () => {
+  expect(axisEnd(0, 100, 130)).toBeGreaterThan(130);
+  expect(axisEnd(0, 100, 1000)).toBeLessThan(110);
+  expect(axisEnd(0, 100, undefined)).toBeGreaterThan(100);
+});
+
+test("steps of two runs are compared by id, with how much longer they take and what is different", () => {
+  const step = { id: "a", name: "a", phase: "Succeeded", startedAt: 0, finishedAt: 10, attempt: 1 } as const;
+  expect(
+    compareSteps(
+      [step, { ...step, id: "gone", name: "gone" }],
+      [{ ...step, finishedAt: 25, attempt: 2, outputs: { n: 1 } }],
+    ),
+  ).toMatchObject([
+    { id: "a", moreMs: 15, changed: ["attempt", "outputs"] },
+    { id: "gone", left: { phase: "Succeeded", ms: 10 }, changed: [] },
+  ]);
+});
+
+test("of an object's YAML the specification is compared", () => {
+  expect(specPart("apiVersion: v1\nspec:\n  a: 1\n  b:\n    - c\nstatus: {}\n")).toBe("spec:\n  a: 1\n  b:\n    - c");
+  expect(specPart("kind: X\nspec:\n  a: 1\n")).toBe("spec:\n  a: 1\n");
+  expect(specPart("kind: X\n")).toBe("");
+});
+
 test("idle time is folded if asked for, and time never goes back", () => {
   const rows = timelineRows(
     [
@@ -58,6 +108,7 @@ test("idle time is folded if asked for, and time never goes back", () => {
 test("marks of the axis are round and few", () => {
   expect(ticksOf(120_000, 8)).toEqual([0, 15_000, 30_000, 45_000, 60_000, 75_000, 90_000, 105_000, 120_000]);
   expect(ticksOf(0, 8)).toEqual([0]);
+  expect([0, 200, 1500, 2000, 300_000, 5_400_000].map(formatTick)).toEqual(["0", "0.2s", "1.5s", "2s", "5m", "1h 30m"]);
 });
 
 test("durations have two units, relative times one", () => {

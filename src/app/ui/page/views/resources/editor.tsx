@@ -6,7 +6,8 @@ import { confirmAloud } from "../../data/page.ts";
 import { obstacle } from "../../data/server.ts";
 import { useAnswer } from "../../parts/answer.ts";
 import { Failure, Loading } from "../../parts/states.tsx";
-import { diffLines, onVersionOf } from "./line-diff.ts";
+import { onVersionOf } from "../../parts/line-diff.ts";
+import { Diff } from "../../parts/diff.tsx";
 
 export function Editor(object: ObjectName) {
   const path = pathOfObject(object.kind, object.namespace, object.name);
@@ -184,21 +185,4 @@ function Outcome({ step, before, text, onRebase, onTake }: OutcomeProps) {
         </>
       );
   }
-}
-
-const signs = { same: "  ", added: "+ ", removed: "- ", gap: "  " } as const;
-
-export function Diff({ before, after }: { readonly before: string; readonly after: string }) {
-  const lines = diffLines(before, after);
-  if (lines.length === 0) return <p class="muted">No difference.</p>;
-  return (
-    <pre class="diff" tabIndex={0} role="region" aria-label="Difference">
-      {lines.map(({ is, text }, index) => (
-        <span key={index} class={`is-${is}`}>
-          {signs[is]}
-          {text}
-        </span>
-      ))}
-    </pre>
-  );
 }

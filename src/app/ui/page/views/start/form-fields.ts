@@ -1,15 +1,5 @@
 import { isJsonObject, isTrueAt, type JsonObject, type JsonValue, objectAt, textAt, textsAt } from "#lib/base/index.ts";
-
-/** One field of a generated form. */
-export interface FormField {
-  /** Of its place in the object: `spec.project`. */
-  readonly path: readonly string[];
-  readonly type: "text" | "number" | "boolean" | "choice" | "list";
-  readonly description: string;
-  readonly options: readonly string[];
-  readonly isRequired: boolean;
-  readonly initial: string;
-}
+import type { FormField } from "../../parts/field.tsx";
 
 /** Objects inside of objects further down are written as text. */
 const deepest = 3;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withoutManagedFields } from "../../data/kinds.ts";
+import { withoutManagedFields } from "../data/kinds.ts";
 import { diffLines, onVersionOf } from "./line-diff.ts";
 
 const marks = { same: " ", added: "+", removed: "-", gap: "~" } as const;
