@@ -175,7 +175,7 @@ function RunHeads({ source, runs }: { readonly source: SourceSummary; readonly r
             </a>
           </th>
         ))}
-        <th class="grid-rest" />
+        <td class="grid-rest" />
       </tr>
     </thead>
   );
