@@ -227,10 +227,9 @@ function Row({ row, scale, begun, top, isSelected, onSelect }: RowProps) {
           <span
             class={length.at > 0.85 ? "bar-length is-inside" : "bar-length"}
             style={{ left: percent(length.at) }}
-            aria-hidden="true"
-          >
-            {formatSpan(length.ms)}
-          </span>
+            // Drawn by the style sheet: the button's label has it already.
+            data-text={formatSpan(length.ms)}
+          />
         )}
       </span>
       <span class="timeline-name">
