@@ -1,2 +1,1 @@
-export { gridSteps } from "./source-grid.ts";
 export { createUi, type UiOptions } from "./ui.ts";

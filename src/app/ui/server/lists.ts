@@ -1,6 +1,7 @@
 import type { KubeObject } from "#kernel/model/index.ts";
 import { asJson, keyOf } from "#kernel/model/index.ts";
 import { isTrueAt, parseInstant, textAt } from "#lib/base/index.ts";
+import { medianOf } from "../grid-steps.ts";
 import type { FleetEntry, RunSummary, SourceSummary, WaitingApproval } from "../wire.ts";
 import type { IndexedRun } from "./run-index.ts";
 
@@ -53,11 +54,6 @@ export function summaryOfSource(runs: readonly IndexedRun[]): SourceSummary | un
 
 const durationOf = ({ startedAt, finishedAt }: RunSummary): readonly number[] =>
   startedAt === undefined || finishedAt === undefined ? [] : [finishedAt - startedAt];
-
-export function medianOf(values: readonly number[]): number | undefined {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[sorted.length >> 1];
-}
 
 export function approvalsOf(runs: readonly IndexedRun[]): readonly WaitingApproval[] {
   const all = runs.flatMap(({ summary, waiting }) => waiting.map((one) => ({ run: summary, ...one })));

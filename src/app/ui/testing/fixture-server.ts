@@ -14,7 +14,7 @@ import type {
   Subscriptions,
 } from "#app/ui/wire.ts";
 import { systemClock } from "#lib/base/index.ts";
-import { gridSteps } from "../server/index.ts";
+import { gridSteps } from "../grid-steps.ts";
 import { detailOf, type SampleRun } from "./sample-runs.ts";
 
 const files = fileURLToPath(new URL("../../../../dist/ui/", import.meta.url));

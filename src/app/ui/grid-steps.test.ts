@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { StepView } from "#engine/index.ts";
-import { gridSteps } from "./source-grid.ts";
+import { gridSteps } from "./grid-steps.ts";
 
 const step = (id: string, more: Partial<StepView> = {}): StepView => ({
   id,
