@@ -45,7 +45,7 @@ async function longestTurn(work: () => Promise<unknown>): Promise<number> {
 }
 
 /** Of about 25 ms each; requests of their size are the first of this process, before its code is compiled. */
-const most = 4;
+const most = { graph: 4, patch: 2 };
 
 test("a graph of 500 steps that all depend on each other holds the event loop for no longer than a few calibrated loops", async () => {
   const keys = Array.from({ length: 500 }, (_, at) => `s${at}`);
@@ -56,11 +56,11 @@ test("a graph of 500 steps that all depend on each other holds the event loop fo
     const { status, text } = await api.ask("POST", workflows, { body: workflow(name, { steps }) });
     expect(status, text).toBe(201);
   };
-  expect(await longestTurn(create("first"))).toBeLessThan(most);
-  expect(await longestTurn(create("second"))).toBeLessThan(most);
+  expect(await longestTurn(create("first"))).toBeLessThan(most.graph);
+  expect(await longestTurn(create("second"))).toBeLessThan(most.graph);
 });
 
-test("JSON patches of 10,000 operations hold it no longer, one after the other", async () => {
+test("JSON patches of 10,000 operations hold it for no longer than two, one after the other", async () => {
   const map = "/api/v1/namespaces/default/configmaps";
   await api.ask("POST", map, {
     body: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "m" }, data: { key: "" } },
@@ -77,5 +77,5 @@ test("JSON patches of 10,000 operations hold it no longer, one after the other",
     additions: await longestTurn(patch((at) => ({ op: "add", path: `/data/key${at}`, value: "" }))),
     removals: await longestTurn(patch((at) => ({ op: "remove", path: `/data/key${at}` }))),
   };
-  expect(Object.entries(turns).filter(([, longest]) => longest >= most)).toEqual([]);
+  expect(Object.entries(turns).filter(([, longest]) => longest >= most.patch)).toEqual([]);
 });

@@ -142,10 +142,10 @@ function collectPaths(node: FieldSet, at: ElementPath, paths: ElementPath[]): vo
 interface Draft {
   member: boolean;
   whole: FieldSet | undefined;
-  readonly children: Map<string, Draft>;
+  children: Map<string, Draft> | undefined;
 }
 
-const newDraft = (): Draft => ({ member: false, whole: undefined, children: new Map() });
+const newDraft = (): Draft => ({ member: false, whole: undefined, children: undefined });
 
 /** A set under construction; elements may come in any order. */
 export class FieldSetBuilder {
@@ -155,6 +155,7 @@ export class FieldSetBuilder {
   insert(path: ElementPath, inside?: FieldSet): void {
     let draft = (this.#root ??= newDraft());
     for (const element of path) {
+      draft.children ??= new Map();
       let next = draft.children.get(element);
       if (next === undefined) draft.children.set(element, (next = newDraft()));
       draft = next;
@@ -169,6 +170,8 @@ export class FieldSetBuilder {
 }
 
 function finish({ member, whole, children }: Draft): FieldSet | undefined {
+  // Most are: a path ends here.
+  if (children === undefined) return asMember(whole);
   const parts: [string, FieldSet][] = [];
   for (const element of sortElements([...children.keys()])) {
     const child = children.get(element);

@@ -1,5 +1,5 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import { compare, type Comparison, isSame } from "./compare.ts";
+import { comparing, type Comparison, isSame } from "./compare.ts";
 import { fieldNameOf } from "./elements.ts";
 import { fieldsOfNew, inScope, recorded, type Scope } from "./field-set-of.ts";
 import { childElements, difference, type FieldSet, isEmptySet, leaf, union } from "./field-set.ts";
@@ -20,8 +20,8 @@ export interface Update {
 }
 
 /** A changed field belongs to its writer alone, a removed one to nobody. Unchanged entries stay the same objects. */
-export function updateManagers({ live, next, type, managers, writer, scope, now }: Update): readonly Manager[] {
-  const change = changeIn(live === undefined ? creation(next, type) : compare(live, next, type), scope);
+export function updateManagers(update: Update, change = changeOf(update)()): readonly Manager[] {
+  const { type, managers, writer, scope, now } = update;
   const fitted = fitManagers(managers, type);
   if (isSame(change)) return fitted;
   const id: ManagerId = { ...writer, operation: "Update", subresource: scope.subresource };
@@ -35,6 +35,12 @@ export function updateManagers({ live, next, type, managers, writer, scope, now 
   const self = before === undefined ? { ...id, time: now, fields: own } : withFields(before, own);
   const all = [...others, self === before ? self : touched(self, now)];
   return capUpdaters(all.filter(({ fields }) => !isEmptySet(fields)));
+}
+
+/** What the write changes, found in two steps, for `updateManagers` as a third. */
+export function changeOf({ live, next, type, scope }: Omit<Update, "managers" | "writer" | "now">): () => Comparison {
+  const found = live === undefined ? () => creation(next, type) : comparing(live, next, type);
+  return () => changeIn(found(), scope);
 }
 
 const creation = (object: JsonObject, type: TypeNode): Comparison => ({

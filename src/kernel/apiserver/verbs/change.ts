@@ -16,7 +16,7 @@ import { admit, checkSize, expectName, inNamespace, namedKind, refuseUnreadable,
 import { withAllotment } from "./allotment.ts";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
-import { type Owned, withAppliedOwners, withOwnersMoved } from "./field-owners.ts";
+import { movingOwners, type Owned, type OwnedChange, withAppliedOwners } from "./field-owners.ts";
 import { frozenCopy } from "./frozen-copy.ts";
 import { checkMetadata, checkMetadataUpdate } from "./metadata-rules.ts";
 import { finalizersOf, isTerminating, metadataOf, metaNumber, metaText, withMetadata } from "./metadata.ts";
@@ -35,6 +35,8 @@ export interface Change {
   readonly request: WriteRequest;
   /** For PUT: kinds may insist on a resourceVersion. */
   readonly replaces: boolean;
+  /** True for a change that takes long: it is worked out ahead of the write, with turns for others in between. */
+  readonly isLong?: boolean;
   /** `pruned` is the stored object if its kind's current schema has pruned it (`prunedBefore`). */
   compute(old: JsonObject, pruned: JsonObject | undefined): Computed;
 }
@@ -68,37 +70,106 @@ async function changeReviewed(context: ApiContext, change: Change): Promise<Answ
 }
 
 function writeChange(context: ApiContext, change: Change): Promise<Answer> {
-  const { resource, name, request } = change;
+  const { resource, name } = change;
   const key = keyFor(resource, change.namespace, name);
-  return context.store.write((transaction): Answer => {
-    const entry = transaction.head(key);
-    if (entry === undefined) throw notFound(resource.type, name);
-    const old = viewOf(resource, entry);
-    const pruned = prunedBefore(resource, entry);
-    const computed = change.compute(old, pruned);
-    checkPreconditions(change, computed.object, old);
-    const next = prepare(change, computed.object, old);
-    const owned = withOwners(context, change, computed, next, old);
-    const known = [...resource.warnings, ...computed.warnings, ...owned.warnings];
-    if (owned.object === next && jsonEquals(next, old)) return { resource, entry, warnings: known };
-    const found = validate(change, owned.object, old);
-    if (found.causes.length > 0) {
-      // A whole document: report unreadable members first.
-      if (change.replaces || computed.managers !== undefined) refuseUnreadable(computed.object, resource);
-      throw invalid(resource.type, name, found.causes);
+  const write = (ahead?: Ahead): Promise<Answer> =>
+    context.store.write((transaction) => {
+      const entry = transaction.head(key);
+      if (entry === undefined) throw notFound(resource.type, name);
+      const decision = ahead?.entry === entry ? ahead.decision : decide(context, change, entry);
+      return writeDecided(context, change, { transaction, key, entry, decision });
+    });
+  const entry = change.isLong === true ? context.store.get(key) : undefined;
+  return entry === undefined ? write() : decideAhead(context, change, entry).then(write);
+}
+
+/** What a change makes of a stored object. `object` is undefined when it stays the same. */
+interface Decision {
+  readonly old: JsonObject;
+  readonly object: JsonObject | undefined;
+  readonly warnings: readonly string[];
+  readonly pruner: ServedResource | undefined;
+}
+
+interface Ahead {
+  readonly entry: Entry;
+  readonly decision: Decision;
+}
+
+/** The decision on the object as it is now, with turns for others. Refusals are left for the transaction. */
+async function decideAhead(context: ApiContext, change: Change, entry: Entry): Promise<Ahead | undefined> {
+  const steps = deciding(context, change, entry, true);
+  try {
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return { entry, decision: step.value };
+      await context.turns.piece();
     }
-    request.permit?.(owned.object, old);
-    const object = withAllotment(context, transaction, resource, owned.object, key);
-    const warnings = [...known, ...found.warnings];
-    if (request.dryRun === true) return { resource, warnings, draft: deepFreeze(object) };
-    // Sent and kept parts have been pruned, or a check of the whole object decides.
-    const pruner = pruned !== undefined || resource.prune(next).object === next ? resource : undefined;
-    return { resource, warnings, entry: writeNext(context, transaction, resource, key, object, pruner) };
-  });
+  } catch {
+    return undefined; // Thrown again, if it is still so.
+  }
+}
+
+function decide(context: ApiContext, change: Change, entry: Entry): Decision {
+  const whole = deciding(context, change, entry, false).next();
+  if (whole.done !== true) throw new Error("a decision that was asked for at once came in steps");
+  return whole.value;
+}
+
+/** Pure, at once or in steps of a few milliseconds for the largest objects. Throws refusals. */
+function* deciding(
+  context: ApiContext,
+  change: Change,
+  entry: Entry,
+  inSteps: boolean,
+): Generator<undefined, Decision> {
+  const { resource, name } = change;
+  const old = viewOf(resource, entry);
+  const pruned = prunedBefore(resource, entry);
+  const computed = change.compute(old, pruned);
+  checkPreconditions(change, computed.object, old);
+  if (inSteps) yield;
+  const next = prepare(change, computed.object, old);
+  if (inSteps) yield;
+  const owned = yield* withOwners(context, change, computed, { old, next, inSteps });
+  if (inSteps) yield;
+  const known = [...resource.warnings, ...computed.warnings, ...owned.warnings];
+  if (owned.object === next && jsonEquals(next, old)) {
+    return { old, object: undefined, warnings: known, pruner: undefined };
+  }
+  const found = validate(change, owned.object, old);
+  if (found.causes.length > 0) {
+    // A whole document: report unreadable members first.
+    if (change.replaces || computed.managers !== undefined) refuseUnreadable(computed.object, resource);
+    throw invalid(resource.type, name, found.causes);
+  }
+  if (inSteps) yield;
+  // Sent and kept parts have been pruned, or a check of the whole object decides.
+  const pruner = pruned !== undefined || resource.prune(next).object === next ? resource : undefined;
+  return { old, object: owned.object, warnings: [...known, ...found.warnings], pruner };
+}
+
+function writeDecided(
+  context: ApiContext,
+  { resource, request }: Change,
+  { transaction, key, entry, decision }: Ahead & { readonly transaction: Transaction; readonly key: StoreKey },
+): Answer {
+  const { warnings } = decision;
+  if (decision.object === undefined) return { resource, entry, warnings };
+  request.permit?.(decision.object, decision.old);
+  const object = withAllotment(context, transaction, resource, decision.object, key);
+  if (request.dryRun === true) return { resource, warnings, draft: deepFreeze(object) };
+  return { resource, warnings, entry: writeNext(context, transaction, resource, key, object, decision.pruner) };
 }
 
 /** The prepared object with its owners. Most objects of this process have none. */
-function withOwners(context: ApiContext, change: Change, computed: Computed, next: JsonObject, old: JsonObject): Owned {
+function* withOwners(
+  context: ApiContext,
+  change: Change,
+  computed: Computed,
+  step: Pick<OwnedChange, "old" | "next" | "inSteps">,
+): Generator<undefined, Owned> {
+  const { old, next, inSteps } = step;
   const { resource, request, endpoint } = change;
   if (computed.managers !== undefined) {
     return { object: withAppliedOwners(next, old, computed.managers), warnings: [] };
@@ -106,15 +177,15 @@ function withOwners(context: ApiContext, change: Change, computed: Computed, nex
   const stored = metadataOf(old)["managedFields"];
   const requested = metadataOf(computed.object)["managedFields"];
   if (stored === undefined && requested === undefined) return { object: next, warnings: [] };
-  if (endpoint !== "whole") return withOwnersMoved(context, { resource, request, endpoint, old, next, requested });
+  if (endpoint !== "whole") return yield* movingOwners(context, { ...step, resource, request, endpoint, requested });
   // Main part and status have separate entries, as if these were two writes.
   const main = withMembers(next, { status: old["status"] });
-  const first = withOwnersMoved(context, { resource, request, endpoint: "main", old, next: main, requested });
+  const first = yield* movingOwners(context, { ...step, resource, request, endpoint: "main", next: main, requested });
   const before = first.object;
   const both = withMembers(before, { status: next["status"] });
   const owners = metadataOf(before)["managedFields"];
-  const moved = { resource, request, endpoint: "status", old: before, next: both, requested: owners };
-  return { ...withOwnersMoved(context, moved), warnings: first.warnings };
+  const moved = { resource, request, endpoint: "status", old: before, next: both, requested: owners, inSteps };
+  return { ...(yield* movingOwners(context, moved)), warnings: first.warnings };
 }
 
 /** 409 for another uid or revision, 422 without a required revision. Skips metadata identical to the stored one. */

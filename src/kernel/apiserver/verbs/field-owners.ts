@@ -4,7 +4,7 @@ import { asksToForget, decodeManagers, encodeManagers, isSameOwnership, type Man
 import type { Scope } from "../apply/field-set-of.ts";
 import { typeNodeOf } from "../apply/type-node.ts";
 import { soleOwner } from "../apply/sole-owner.ts";
-import { updateManagers } from "../apply/update-managers.ts";
+import { changeOf, updateManagers } from "../apply/update-managers.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { ApiContext } from "./context.ts";
 import { metadataOf, withMetadata } from "./metadata.ts";
@@ -64,18 +64,19 @@ export interface OwnedChange {
   readonly next: JsonObject;
   /** The managedFields the client sent; the stored ones when it did not touch them. */
   readonly requested: JsonValue | undefined;
+  readonly inSteps: boolean;
 }
 
-/** Gives what an update changed to its writer. Returns `next` itself when nothing moves. */
-export function withOwnersMoved(context: ApiContext, change: OwnedChange): Owned {
-  const { resource, request, endpoint, old, next, requested } = change;
+/** Gives what an update changed to its writer, at once or in steps. Returns `next` itself when nothing moves. */
+export function* movingOwners(context: ApiContext, change: OwnedChange): Generator<undefined, Owned> {
+  const { resource, request, endpoint, old, next, requested, inSteps } = change;
   const stored = metadataOf(old)["managedFields"];
   const wanted = endpoint === "main" ? wantedManagers(requested, stored) : storedManagers(stored);
   if (wanted.managers.length === 0) {
     const object = stored === undefined ? next : withMetadata(next, { managedFields: undefined });
     return { object, warnings: wanted.warnings };
   }
-  const owners = updateManagers({
+  const update = {
     live: old,
     next,
     type: typeNodeOf(resource),
@@ -83,8 +84,13 @@ export function withOwnersMoved(context: ApiContext, change: OwnedChange): Owned
     writer: writerOf(resource, request),
     scope: scopeOf(resource, endpoint),
     now: formatTime(context.clock.now()),
-  });
-  return { object: withManagers(next, owners), warnings: wanted.warnings };
+  };
+  if (inSteps) yield;
+  const found = changeOf(update);
+  if (inSteps) yield;
+  const changed = found();
+  if (inSteps) yield;
+  return { object: withManagers(next, updateManagers(update, changed)), warnings: wanted.warnings };
 }
 
 interface Wanted {

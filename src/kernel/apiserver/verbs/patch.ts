@@ -20,12 +20,14 @@ export async function patchObject(
   request: WriteRequest,
 ): Promise<Answer> {
   if (patch.type === "apply") return applyObject(context, resource, target, patch.body, request);
-  const patched = await patcherFor(context, resource, target, patch.type, patch.body);
+  const isLong = patch.type === "json" && Array.isArray(patch.body) && patch.body.length > fewOperations;
+  const patched = await patcherFor(context, resource, target, patch.type, patch.body, isLong);
   return changeObject(context, {
     ...target,
     resource,
     request,
     replaces: false,
+    isLong,
     compute: (old, known) => {
       const object = withMetadataObject(patched(old));
       const changed = identityChanges(object, old);
@@ -45,11 +47,14 @@ async function patcherFor(
   { namespace, name }: { readonly namespace: string; readonly name: string },
   type: PatchType,
   body: JsonValue,
+  isLong: boolean,
 ): Promise<(object: JsonObject) => JsonObject> {
   const patcher = patcherOf(resource, type, body, name, maxPatchOperations);
   const entry = store.get(keyFor(resource, namespace, name));
-  if (type !== "json" || !Array.isArray(body) || body.length <= fewOperations || entry === undefined) return patcher;
-  return patchedAhead(patcher, viewOf(resource, entry), body, maxPatchOperations, () => turns.piece());
+  if (!isLong || entry === undefined) return patcher;
+  const object = viewOf(resource, entry);
+  await turns.piece();
+  return patchedAhead(patcher, object, body, maxPatchOperations, () => turns.piece());
 }
 
 /** A patch may remove metadata; the server's part comes back from the stored object. */
