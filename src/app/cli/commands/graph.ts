@@ -15,7 +15,6 @@ export const graphCommand = command<{ readonly output: GraphFormat }>({
     "slipway graph examples/workflow/fan-out.yaml",
     "slipway graph examples/workflow/diamond.yaml -o mermaid",
     "slipway graph diamond -o dot",
-    "slipway graph machines.rebar.slipway.dev/web-1 -n rebar",
   ],
   options: [
     { flags: "-o, --output <format>", summary: "format", choices: ["text", "mermaid", "dot", "json"], initial: "text" },
