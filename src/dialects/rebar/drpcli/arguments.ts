@@ -7,6 +7,8 @@ export interface Flag {
   /** Absent: the flag has no value. */
   readonly value?: string;
   readonly summary: string;
+  /** What it is in a query. */
+  readonly query?: string;
   /** Accepted, not shown: an older spelling. */
   readonly hidden?: true;
 }

@@ -8,8 +8,8 @@ import { Refused } from "../failure.ts";
 import { type Flag, globalFlags, type Parsed, parseArguments } from "./arguments.ts";
 import { readDocument } from "./bundle.ts";
 import { formatted, type OutputStyle, refusalText } from "./output.ts";
-import { type Call, CliError, type Verb } from "./verb.ts";
-import { verbs } from "./verbs/all-verbs.ts";
+import { type Call, CliError, type Query, type Verb } from "./verb.ts";
+import { verbs } from "./verbs/table.ts";
 
 export interface CliSurroundings {
   readonly variable: (name: string) => string | undefined;
@@ -33,7 +33,7 @@ export async function runDrpcli(words: readonly string[], around: CliSurrounding
   if (!loose.ok) return fail(loose.error, "Run 'drpcli --help' for usage.\n");
   const verb = verbOf(loose.value.words);
   if (verb === undefined) return withoutVerb(loose.value.words, around, fail);
-  const parsed = parseArguments(words, [...globalFlags, ...(verb.flags ?? [])]);
+  const parsed = parseArguments(words, [...globalFlags, ...verb.flags]);
   if (!parsed.ok) return fail(parsed.error, usageOf(verb));
   if (parsed.value.flags.has("help")) {
     around.out(`${verb.summary}\n\n${usageOf(verb)}`);
@@ -42,7 +42,7 @@ export async function runDrpcli(words: readonly string[], around: CliSurrounding
   const args = parsed.value.words.slice(verb.words.length);
   if (args.length < verb.arity.least || args.length > verb.arity.most)
     return fail(complaintOf(verb, args.length), usageOf(verb));
-  const session = new Session(parsed.value, around);
+  const session = new Session(parsed.value, verb, around);
   try {
     await verb.run(await session.call(args));
     return session.hasErrors ? fail(session.errors) : 0;
@@ -54,7 +54,7 @@ export async function runDrpcli(words: readonly string[], around: CliSurrounding
   }
 }
 
-const allFlags: readonly Flag[] = [...globalFlags, ...verbs.flatMap(({ flags = [] }) => flags)];
+const allFlags: readonly Flag[] = [...globalFlags, ...verbs.flatMap(({ flags }) => flags)];
 
 /** The verb with the most words. */
 function verbOf(words: readonly string[]): Verb | undefined {
@@ -95,7 +95,7 @@ const lineOf = ({ words, summary }: Verb): string => `  ${words.slice(1).join(" 
 const lineOfUse = ({ words, usage }: Verb): string => `drpcli ${[...words, usage].join(" ").trim()} [flags]`;
 
 const usageOf = (verb: Verb): string =>
-  `Usage:\n  ${lineOfUse(verb)}\n\nFlags:\n${flagLines(verb.flags ?? [])}\nGlobal Flags:\n${flagLines(globalFlags)}`;
+  `Usage:\n  ${lineOfUse(verb)}\n\nFlags:\n${flagLines(verb.flags)}\nGlobal Flags:\n${flagLines(globalFlags)}`;
 
 const flagLines = (flags: readonly Flag[]): string =>
   flags
@@ -114,14 +114,16 @@ function complaintOf(verb: Verb, count: number): string {
 
 class Session {
   readonly #parsed: Parsed;
+  readonly #verb: Verb;
   readonly #around: CliSurroundings;
   readonly #style: OutputStyle;
   #opened: Promise<RebarClient> | undefined;
   #client: RebarClient | undefined;
   #errors: readonly string[] = [];
 
-  constructor(parsed: Parsed, around: CliSurroundings) {
+  constructor(parsed: Parsed, verb: Verb, around: CliSurroundings) {
     this.#parsed = parsed;
+    this.#verb = verb;
     this.#around = around;
     const { variable } = around;
     const text = (flag: string, name: string, usual: string) => this.#text(flag) ?? variable(name) ?? usual;
@@ -160,18 +162,27 @@ class Session {
     const client = () => (this.#opened ??= this.#open());
     const read = (source: string) => this.#read(source);
     const reference = this.#text("ref");
+    const query: Query = this.#verb.flags.flatMap((flag) => {
+      const value = flags.get(flag.name);
+      return value === undefined || flag.query === undefined ? [] : [[flag.query, String(value)] as const];
+    });
+    const sent: Query = flags.has("force") ? [...query, ["force", "true"]] : query;
     return {
       args,
       flags,
+      query,
       signal,
       clock,
       directory,
-      isForced: flags.has("force"),
       reference: reference === undefined || reference === "" ? undefined : await read(reference),
       client,
       surroundings: async () => ({ connection: await this.#connection(), variable, environment }),
-      get: async (path, query = []) => (await client()).get(path, signal, query),
-      request: async (method, path, request = {}) => (await client()).call(method, path, { ...request, signal }),
+      get: async (path, asked = []) => (await client()).get(path, signal, asked),
+      head: async (path, asked = []) => (await (await client()).call("HEAD", path, { query: asked, signal })).headers,
+      async send(method, path, body) {
+        const request = { query: sent, signal, ...(body === undefined ? {} : { body }) };
+        return (await (await client()).call(method, path, request)).json;
+      },
       print: (value) => this.#print(value),
       write: (text) => this.#around.out(text),
       read,

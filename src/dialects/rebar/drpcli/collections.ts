@@ -1,23 +1,21 @@
-import type { Collection } from "../objects.ts";
-
 /** What the verbs of a collection depend on. */
 export interface CollectionRow {
-  readonly name: Collection | "subnets" | "leases" | "reservations" | "pools" | "tenants" | "endpoints";
+  readonly name: string;
   readonly single: string;
   readonly hasParams?: true;
   readonly hasProfiles?: true;
+  /** And a boot environment. */
   readonly hasTasks?: true;
-  readonly hasBootEnv?: true;
   /** Jobs are created for machines. */
   readonly isMadeByName?: false;
   readonly action?: string;
 }
 
 export const collections: readonly CollectionRow[] = [
-  { name: "machines", single: "machine", hasParams: true, hasProfiles: true, hasTasks: true, hasBootEnv: true },
+  { name: "machines", single: "machine", hasParams: true, hasProfiles: true, hasTasks: true },
   { name: "jobs", single: "job", isMadeByName: false, action: "plugin_action" },
   { name: "tasks", single: "task" },
-  { name: "stages", single: "stage", hasParams: true, hasProfiles: true, hasTasks: true, hasBootEnv: true },
+  { name: "stages", single: "stage", hasParams: true, hasProfiles: true, hasTasks: true },
   { name: "workflows", single: "workflow" },
   { name: "bootenvs", single: "bootenv" },
   { name: "params", single: "param" },

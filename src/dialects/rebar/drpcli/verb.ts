@@ -2,6 +2,7 @@ import { type Clock, isJsonObject, type JsonObject, type JsonValue } from "#lib/
 import type { Answer, Path, RebarClient } from "../agent/client.ts";
 import type { Connection } from "../agent/connection.ts";
 import type { Flag, Parsed } from "./arguments.ts";
+import type { CollectionRow } from "./collections.ts";
 
 /** A verb of the compatibility command, for example `machines meta get`. */
 export interface Verb {
@@ -11,9 +12,7 @@ export interface Verb {
   readonly summary: string;
   /** How many arguments there may be, and what is said otherwise. */
   readonly arity: Arity;
-  readonly flags?: readonly Flag[];
-  /** It needs no server. */
-  readonly isOffline?: true;
+  readonly flags: readonly Flag[];
   run(call: Call): Promise<void>;
 }
 
@@ -24,21 +23,17 @@ export interface Arity {
   readonly complaint: string;
 }
 
-export const exactly = (count: number, said = count): Arity => ({
-  least: count,
-  most: count,
-  complaint: `requires ${said} argument${said === 1 ? "" : "s"}`,
-});
-
-export const none: Arity = { least: 0, most: 0, complaint: "accepts no arguments" };
+/** What a verb does for one collection, by its words after that. */
+export type Runs = Readonly<Record<string, (call: Call, row: CollectionRow) => Promise<void> | void>>;
 
 /** What a verb has to work with. Requests reject with `Refused`. */
 export interface Call {
   readonly args: readonly string[];
   readonly flags: Parsed["flags"];
+  /** Of the flags. */
+  readonly query: Query;
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  readonly isForced: boolean;
   /** The object of `--ref`. */
   readonly reference: JsonValue | undefined;
   /** Absolute; the base of relative paths. */
@@ -46,7 +41,9 @@ export interface Call {
   readonly client: () => Promise<RebarClient>;
   readonly surroundings: () => Promise<VerbSurroundings>;
   get(path: Path, query?: Query): Promise<JsonValue>;
-  request(method: string, path: Path, request?: { readonly query?: Query; readonly body?: JsonValue }): Promise<Answer>;
+  head(path: Path, query?: Query): Promise<Answer["headers"]>;
+  /** With the query of the flags. Resolves with the body of the answer; null if there is none. */
+  send(method: string, path: Path, body?: JsonValue): Promise<JsonValue>;
   /** In the chosen format. */
   print(value: JsonValue): void;
   write(text: string | Uint8Array): void;
@@ -87,4 +84,6 @@ export function objectIn(value: JsonValue): JsonObject {
   throw new CliError("expected an object");
 }
 
-export const forced = (call: Call): Query => (call.isForced ? [["force", "true"]] : []);
+/** `NAME VALUE NAME VALUE ...`; the caller has counted. */
+export const pairsOf = (words: readonly string[]): readonly (readonly [string, string])[] =>
+  words.flatMap((name, at) => (at % 2 === 0 ? [[name, words[at + 1] ?? ""] as const] : []));

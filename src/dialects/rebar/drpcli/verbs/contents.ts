@@ -2,133 +2,52 @@ import { readFile, writeFile } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import { isJsonObject, type JsonObject, type JsonValue, objectsAt, textAt } from "#lib/base/index.ts";
 import { bundleOf, formattedBundle, readDocument, unbundle } from "../bundle.ts";
-import type { Flag } from "../arguments.ts";
-import { type Call, CliError, exactly, none, type Query, type Verb } from "../verb.ts";
+import { type Call, CliError, type Runs } from "../verb.ts";
 
-const replaceFlag: readonly Flag[] = [
-  { name: "replace-writable", summary: "replace identically named writable objects" },
-];
-
-export const contentVerbs: readonly Verb[] = [
-  {
-    words: ["contents", "list"],
-    usage: "",
-    summary: "List the installed content bundles",
-    arity: { ...none, complaint: "does not support filtering" },
-    run: async (call) => call.print(await call.get(["contents"])),
+export const contentRuns: Runs = {
+  async exists(call) {
+    const [id = ""] = call.args;
+    await call.get(["contents", id]).catch(() => {
+      throw new CliError(`content:${id} does not exist`);
+    });
   },
-  {
-    words: ["contents", "show"],
-    usage: "[id]",
-    summary: "Show a single content layer referenced by [id]",
-    arity: exactly(1),
-    run: async (call) => call.print(await call.get(["contents", call.args[0] ?? ""])),
+  create: async (call) => call.print(await call.send("POST", ["contents"], await layerOf(call, call.args[0] ?? ""))),
+  async update(call) {
+    const [id = "", source = ""] = call.args;
+    const body = await layerOf(call, source);
+    const name = nameOf(body);
+    if (id !== name) throw new CliError(`Passed ID ${id} does not match layer ID ${name}`);
+    call.print(await call.send("PUT", ["contents", id], body));
   },
-  {
-    words: ["contents", "exists"],
-    usage: "[id]",
-    summary: "See if content layer referenced by [id] exists",
-    arity: exactly(1),
-    async run(call) {
-      const [id = ""] = call.args;
-      await call.get(["contents", id]).catch(() => {
-        throw new CliError(`content:${id} does not exist`);
-      });
-    },
+  async upload(call) {
+    const body = await layerOf(call, call.args[0] ?? "");
+    const name = nameOf(body);
+    const there = objectsAt({ list: await call.get(["contents"]) }, "list");
+    const isThere = there.some((layer) => textAt(layer, "meta", "Name") === name);
+    call.print(await call.send(isThere ? "PUT" : "POST", isThere ? ["contents", name] : ["contents"], body));
   },
-  {
-    words: ["contents", "create"],
-    usage: "[json]",
-    summary: "Add a new content layer to the system",
-    arity: exactly(1),
-    flags: replaceFlag,
-    async run(call) {
-      const body = await layerOf(call, call.args[0] ?? "");
-      call.print((await call.request("POST", ["contents"], { body, query: replacing(call) })).json);
-    },
+  async destroy(call) {
+    await call.send("DELETE", ["contents", call.args[0] ?? ""]);
+    call.write(`Deleted content ${call.args[0] ?? ""}`);
   },
-  {
-    words: ["contents", "update"],
-    usage: "[id] [json]",
-    summary: "Replace a content layer in the system.",
-    arity: exactly(2),
-    flags: replaceFlag,
-    async run(call) {
-      const [id = "", source = ""] = call.args;
-      const body = await layerOf(call, source);
-      const name = nameOf(body);
-      if (id !== name) throw new CliError(`Passed ID ${id} does not match layer ID ${name}`);
-      call.print((await call.request("PUT", ["contents", id], { body, query: replacing(call) })).json);
-    },
+  async bundle(call) {
+    const [file = "", ...fields] = call.args;
+    const content = await bundleOf(call.directory, metaOf(fields));
+    await writeFile(resolve(call.directory, file), formattedBundle(content, file));
   },
-  {
-    words: ["contents", "upload"],
-    usage: "[json]",
-    summary: "Upload a content layer into the system, replacing the earlier one if needed.",
-    arity: { ...exactly(1), complaint: "requires 1 arguments" },
-    flags: replaceFlag,
-    async run(call) {
-      const body = await layerOf(call, call.args[0] ?? "");
-      const name = nameOf(body);
-      const there = objectsAt({ list: await call.get(["contents"]) }, "list");
-      const isThere = there.some((layer) => textAt(layer, "meta", "Name") === name);
-      const request = { body, query: replacing(call) };
-      const answer = isThere
-        ? await call.request("PUT", ["contents", name], request)
-        : await call.request("POST", ["contents"], request);
-      call.print(answer.json);
-    },
+  async unbundle(call) {
+    const [file = ""] = call.args;
+    await unbundle(await storedLayer(call, file), call.directory, extname(file) === ".json");
   },
-  {
-    words: ["contents", "destroy"],
-    usage: "[id]",
-    summary: "Remove the content layer [id] from the system.",
-    arity: { ...exactly(1), complaint: "requires 1 arguments" },
-    async run(call) {
-      await call.request("DELETE", ["contents", call.args[0] ?? ""]);
-      call.write(`Deleted content ${call.args[0] ?? ""}`);
-    },
+  async convert(call) {
+    const [file = ""] = call.args;
+    const content = file === "-" ? await call.read("-") : await storedLayer(call, file);
+    const sections = isJsonObject(content) && isJsonObject(content["sections"]) ? content["sections"] : {};
+    for (const [collection, section] of Object.entries(sections))
+      for (const object of Object.values(isJsonObject(section) ? section : {}).filter(isJsonObject))
+        await call.send("POST", [collection], object);
   },
-  {
-    words: ["contents", "bundle"],
-    usage: "[file] [meta fields]",
-    summary: "Bundle the current directory into [file]. [meta fields] allows for the specification of the meta data.",
-    arity: { least: 1, most: Number.POSITIVE_INFINITY, complaint: "!Must provide a file" },
-    isOffline: true,
-    async run(call) {
-      const [file = "", ...fields] = call.args;
-      const content = await bundleOf(call.directory, metaOf(fields));
-      await writeFile(resolve(call.directory, file), formattedBundle(content, file));
-    },
-  },
-  {
-    words: ["contents", "unbundle"],
-    usage: "[file]",
-    summary: "Expand the content bundle [file] into the current directory",
-    arity: { ...exactly(1), complaint: "!Must provide a file" },
-    isOffline: true,
-    async run(call) {
-      const [file = ""] = call.args;
-      await unbundle(await storedLayer(call, file), call.directory, extname(file) === ".json");
-    },
-  },
-  {
-    words: ["contents", "convert"],
-    usage: "[file]",
-    summary: "Expand the content bundle [file or - for stdin] into DRP as read-write objects",
-    arity: { ...exactly(1), complaint: "!Must provide a file or stdin" },
-    async run(call) {
-      const [file = ""] = call.args;
-      const content = file === "-" ? await call.read("-") : await storedLayer(call, file);
-      const sections = isJsonObject(content) && isJsonObject(content["sections"]) ? content["sections"] : {};
-      for (const [collection, section] of Object.entries(sections))
-        for (const object of Object.values(isJsonObject(section) ? section : {}).filter(isJsonObject))
-          await call.request("POST", [collection], { body: object });
-    },
-  },
-];
-
-const replacing = (call: Call): Query => (call.flags.has("replace-writable") ? [["replaceWritable", "true"]] : []);
+};
 
 async function layerOf(call: Call, source: string): Promise<JsonObject> {
   const layer = await call.read(source);
