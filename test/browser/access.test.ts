@@ -20,7 +20,7 @@ const views = [
   ["/compare/workflow/default/release-42/release-41", "Longer by"],
   ["/runs/workflow/default/release-42", "lint"],
   ["/runs/workflow/default/release-42?lens=graph", "Whole graph"],
-  ["/runs/workflow/default/release-42?lens=timeline", "failed attempt"],
+  ["/runs/workflow/default/release-42?lens=timeline", "suspended"],
   ["/runs/workflow/default/gone", "Not found"],
 ] as const;
 

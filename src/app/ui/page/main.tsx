@@ -7,6 +7,7 @@ import { login, noteSignedOut, takeCode } from "./data/server.ts";
 import { showSettings } from "./data/settings.ts";
 import { keepTime } from "./data/time.ts";
 import { Frame } from "./parts/frame.tsx";
+import { keepFocus } from "./parts/keep-focus.ts";
 
 async function start(): Promise<void> {
   showSettings(document.documentElement);
@@ -19,7 +20,10 @@ async function start(): Promise<void> {
   // A code that is used up does no harm if the session is still there: the first answer tells.
   if (code !== undefined) await login(code).catch(noteSignedOut);
   const root = document.getElementById("page");
-  if (root !== null) render(<Frame />, root);
+  if (root !== null) {
+    render(<Frame />, root);
+    keepFocus(root);
+  }
   await followApprovals();
 }
 

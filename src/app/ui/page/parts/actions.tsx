@@ -66,6 +66,7 @@ export function Actions({ target, step, actions, asks = [] }: ActionsProps) {
   };
   const wishOf = (action: ActionName): ActionWish => ({ target, action, ...(step === undefined ? {} : { step }) });
   const begin = (action: ActionName): void => {
+    if (isBusy.peek()) return;
     if (texts[action].effect === undefined) void send(wishOf(action));
     else asked.value = action;
   };
@@ -79,7 +80,9 @@ export function Actions({ target, step, actions, asks = [] }: ActionsProps) {
           type="button"
           key={action}
           class={texts[action].isDangerous === true ? "dangerous" : ""}
-          disabled={reason !== undefined || isBusy.value}
+          disabled={reason !== undefined}
+          // Disabled it would lose the focus.
+          aria-disabled={isBusy.value}
           title={reason}
           onClick={() => begin(action)}
         >

@@ -47,7 +47,7 @@ export function Frame() {
           Slipway
         </a>
         <button type="button" class="search-button" onClick={open("palette")}>
-          <span>Go to or do anything</span>
+          <span class="cut">Go to or do anything</span>
           <kbd>Ctrl K</kbd>
         </button>
         <button type="button" class="quiet" onClick={open("help")} aria-label="Keyboard shortcuts">

@@ -14,6 +14,8 @@ interface KindTableViewProps {
   /** Rows that contain it, whatever the column. */
   readonly text?: string;
   readonly newestFirst?: boolean;
+  /** Columns that narrow screens have; the first three otherwise. */
+  readonly narrow?: readonly string[];
   /** Where a cell leads, beside the first one, which leads to the object. */
   readonly linkOf?: LinkOf;
   readonly empty: ComponentChildren;
@@ -46,7 +48,7 @@ export function KindTableView({ kind, namespace, query = {}, text = "", empty, .
   const { rows } = answer.value;
   if (rows.length === 0) return <>{empty}</>;
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const { newestFirst = false, linkOf } = more;
+  const { newestFirst = false, linkOf, narrow } = more;
   const sorted = newestFirst ? rows.toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1)) : rows;
   const fitting = sorted.filter((row) => {
     const all = [row.namespace, ...row.cells].join(" ").toLowerCase();
@@ -54,7 +56,7 @@ export function KindTableView({ kind, namespace, query = {}, text = "", empty, .
   });
   return (
     <>
-      <Rows kind={kind} table={answer.value} rows={fitting} linkOf={linkOf} />
+      <Rows kind={kind} table={answer.value} rows={fitting} linkOf={linkOf} narrow={narrow} />
       {fitting.length === 0 && <p class="muted">None of the {rows.length} objects contains all of these words.</p>}
       {answer.value.continue !== undefined && (
         <p>
@@ -81,47 +83,53 @@ const Rows = ({
   table,
   rows,
   linkOf,
+  narrow,
 }: {
   readonly kind: ServedKind;
   readonly table: KindTable;
   readonly rows: readonly TableRow[];
   readonly linkOf: LinkOf | undefined;
-}) => (
-  <div class="table-scroll" tabIndex={0} role="region" aria-label={`List of ${kind.resource}`}>
-    <table class="table is-auto">
-      <thead>
-        <tr>
-          {table.columns.map((column, index) => (
-            <th scope="col" key={column} class={index > 2 ? "from-middle" : ""}>
-              {column}
-            </th>
-          ))}
-          {kind.isNamespaced && (
-            <th scope="col" class="from-middle">
-              Namespace
-            </th>
-          )}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={`${row.namespace ?? ""}/${row.name}`}>
-            {row.cells.map((cell, index) => (
-              <td key={index} class={index > 2 ? "from-middle cell" : "cell"} title={cell}>
-                <Cell
-                  text={cell}
-                  to={
-                    index === 0
-                      ? resourcePath(kind, row.namespace, row.name)
-                      : linkOf?.(table.columns[index] ?? "", cell, row)
-                  }
-                />
-              </td>
+  readonly narrow: readonly string[] | undefined;
+}) => {
+  const isWide = (index: number): boolean =>
+    narrow === undefined ? index > 2 : !narrow.includes(table.columns[index] ?? "");
+  return (
+    <div class="table-scroll" tabIndex={0} role="region" aria-label={`List of ${kind.resource}`}>
+      <table class="table is-auto">
+        <thead>
+          <tr>
+            {table.columns.map((column, index) => (
+              <th scope="col" key={column} class={isWide(index) ? "from-middle" : ""}>
+                {column}
+              </th>
             ))}
-            {kind.isNamespaced && <td class="from-middle cell muted">{row.namespace}</td>}
+            {kind.isNamespaced && (
+              <th scope="col" class="from-middle">
+                Namespace
+              </th>
+            )}
           </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
-);
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={`${row.namespace ?? ""}/${row.name}`}>
+              {row.cells.map((cell, index) => (
+                <td key={index} class={isWide(index) ? "from-middle cell" : "cell"} title={cell}>
+                  <Cell
+                    text={cell}
+                    to={
+                      index === 0
+                        ? resourcePath(kind, row.namespace, row.name)
+                        : linkOf?.(table.columns[index] ?? "", cell, row)
+                    }
+                  />
+                </td>
+              ))}
+              {kind.isNamespaced && <td class="from-middle cell muted">{row.namespace}</td>}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+};

@@ -104,7 +104,11 @@ export function Palette({ extra, onClose }: { readonly extra: readonly PaletteEn
   const at = useSignal(0);
   const runs = useFound(text.value, findRuns);
   const objects = useFound(text.value, findObjects);
-  const own = [...pageEntries.value.flat(), ...pages, ...extra].filter((entry) => fits(entry, text.value));
+  const offered = pageEntries.value.flat();
+  const isAction = ({ hint }: PaletteEntry): boolean => hint === "action";
+  const own = [...offered.filter(isAction), ...offered.filter((entry) => !isAction(entry)), ...pages, ...extra].filter(
+    (entry) => fits(entry, text.value),
+  );
   const entries = [...own.slice(0, mostOwn), ...runs, ...objects];
   const current = Math.min(at.value, Math.max(0, entries.length - 1));
   const choose = (entry: PaletteEntry | undefined): void => {

@@ -52,6 +52,7 @@ export function View() {
           kind={kind}
           text={text.value}
           newestFirst
+          narrow={["Last Seen", "Reason", "Object"]}
           linkOf={(column, cell, row) => (column === "Object" ? objectLink(kinds, cell, row.namespace) : undefined)}
           query={onlyWarnings.value ? { fieldSelector: "type=Warning" } : {}}
           empty={

@@ -87,11 +87,21 @@ export function GraphLens({ model, selected, select }: LensProps) {
   return (
     <div class="graph">
       <div class="lens-tools">
-        <button type="button" onClick={zoomBy(1.25)} disabled={camera.value.scale >= scaleLimits.most}>
-          Zoom in
+        <button
+          type="button"
+          onClick={zoomBy(1.25)}
+          disabled={camera.value.scale >= scaleLimits.most}
+          aria-label="Zoom in"
+        >
+          +
         </button>
-        <button type="button" onClick={zoomBy(0.8)} disabled={camera.value.scale <= scaleLimits.least}>
-          Zoom out
+        <button
+          type="button"
+          onClick={zoomBy(0.8)}
+          disabled={camera.value.scale <= scaleLimits.least}
+          aria-label="Zoom out"
+        >
+          −
         </button>
         <button type="button" onClick={fit}>
           Whole graph

@@ -16,6 +16,8 @@ export function RunHeader({ model }: { readonly model: RunModel }) {
   if (head === undefined) return null;
   const { view, summary } = head;
   const { source } = summary;
+  // An application is its own source, and has no other runs.
+  const hasOthers = source !== undefined && (source.kind !== view.ref.kind || source.name !== view.ref.name);
   return (
     <header class="run-header">
       <div class="crumbs-line">
@@ -37,7 +39,7 @@ export function RunHeader({ model }: { readonly model: RunModel }) {
             </>
           )}
         </p>
-        {source !== undefined && (
+        {hasOthers && (
           <p class="neighbours">
             <button type="button" class="quiet" title="Key [" onClick={() => void goToNeighbour(model, 1)}>
               ‹ Previous
@@ -129,7 +131,8 @@ export function Message({ phase, reason, message }: MessageProps) {
   if (reason === undefined && message === undefined) return null;
   return (
     <p class={phase === "Failed" ? "reason is-failed" : "reason"}>
-      {reason !== undefined && <strong>{reason}</strong>} {message}
+      {reason !== undefined && <strong>{reason} </strong>}
+      {message}
     </p>
   );
 }

@@ -48,7 +48,9 @@ export function View({ params }: ViewProps) {
           {name}
         </h1>
         {answer.is === "ready" && <Figures source={answer.value.source} />}
-        <a href={href(`/runs?filter=${encodeURIComponent(line)}`)}>Its runs</a>
+        <a class="one-line" href={href(`/runs?filter=${encodeURIComponent(line)}`)}>
+          Its runs
+        </a>
       </div>
       {answer.is === "loading" && <Loading what="the grid" />}
       {answer.is === "failed" && <Failure thrown={answer.thrown} onRetry={again} />}

@@ -29,7 +29,7 @@ export function View() {
     <div class="page-column">
       <div class="page-title">
         <h1 tabIndex={-1}>Sources</h1>
-        <span class="muted">What runs were made from: templates, schedules, projects, applications</span>
+        <span class="muted from-middle">What runs were made from: templates, schedules, projects, applications</span>
         <a href={href("/runs")}>All runs</a>
       </div>
       {answer.is === "loading" && <Loading what="sources" />}
@@ -77,7 +77,9 @@ const Sources = ({ sources }: { readonly sources: readonly SourceSummary[] }) =>
           <th scope="col" class="from-middle">
             Last run
           </th>
-          <th scope="col">Last 30 runs, the newest at the right</th>
+          <th scope="col" title="The newest at the right">
+            Last 30 runs
+          </th>
           <th scope="col" class="from-middle is-number">
             Median
           </th>

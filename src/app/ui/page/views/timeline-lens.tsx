@@ -80,11 +80,18 @@ export function TimelineLens({ model, selected, select }: LensProps) {
           title="Key +, or Ctrl and the wheel"
           onClick={() => zoomBy(1.5)}
           disabled={zoom.value === mostZoom}
+          aria-label="Zoom in"
         >
-          Zoom in
+          +
         </button>
-        <button type="button" title="Key -" onClick={() => zoomBy(1 / 1.5)} disabled={zoom.value === 1}>
-          Zoom out
+        <button
+          type="button"
+          title="Key -"
+          onClick={() => zoomBy(1 / 1.5)}
+          disabled={zoom.value === 1}
+          aria-label="Zoom out"
+        >
+          −
         </button>
         {plain.idle > 0 && (
           <label class="check">
@@ -250,7 +257,7 @@ const Legend = () => (
     ))}
     <li>
       <span class="time-bar tone-ended phase-failed" aria-hidden="true" />
-      failed attempt
+      failed
     </li>
   </ul>
 );
