@@ -16,11 +16,12 @@ export const logSourcesOf = (
     const { kinds, logs } = dialect.runs;
     if (logs === undefined) return [];
     const place = { directory: dialectDirectory(directory, dialect), clock };
-    const { parameter } = logs;
+    const { parameter, numbersLines = false } = logs;
     return [
       {
         kinds,
         parameter,
+        numbersLines,
         async open(run, part, request) {
           const opener = told.get(dialect.name);
           if (opener !== undefined) return await opener(run, part, request);

@@ -125,9 +125,10 @@ export interface FleetEntry {
 
 /**
  * `GET /slipway/logs/DIALECT/NAMESPACE/NAME?step=…&attempt=…&from=…&count=…`; a negative `from` counts from the end.
+ * `…/raw` has the bytes of the whole log as they were written.
  */
 export interface LogPage {
-  /** Number of the first line, from 0. */
+  /** Number of the first line, from 0; higher than asked for if lines before it are not kept. */
   readonly from: number;
   readonly lines: readonly LogLine[];
   readonly total: number;

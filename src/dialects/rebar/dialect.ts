@@ -25,7 +25,7 @@ export const dialect: Dialect = {
     describe: describeMachine,
     accepts: runCommands,
     refusal: refusalOf,
-    logs: { parameter: "step" },
+    logs: { parameter: "step", numbersLines: true },
     graph: (object) => graphOfView(viewMachine(object)),
   },
   described: [],

@@ -6,6 +6,7 @@ import type { Clock } from "#lib/base/index.ts";
 import type { Job } from "./objects.ts";
 import type { RebarServer } from "./open-server.ts";
 import { entryIds, stateOf } from "./state.ts";
+import { LineStarts } from "./line-starts.ts";
 import type { World } from "./world.ts";
 
 /** The last block of a log may arrive after the job's end. */
@@ -14,9 +15,9 @@ const lastBlock: Millis = 2_000;
 const mostJobs = 10_000;
 
 /** Reads the subresource `log` of machines: the newest job of an entry of the task list. */
-export const openJobLog =
-  (server: Promise<RebarServer>, clock: Clock): LogOpener =>
-  async (object, part, request) => {
+export const openJobLog = (server: Promise<RebarServer>, clock: Clock): LogOpener => {
+  const starts = new LineStarts();
+  return async (object, part, request) => {
     if (request.timestamps === true) throw badRequest("lines in logs of jobs have no times");
     const { store, logs } = await server;
     const job = jobOf(store.world, object, part);
@@ -24,11 +25,19 @@ export const openJobLog =
     if (request.follow === true) await logs.append(job.Uuid, new Uint8Array());
     const size = await logs.size(job.Uuid);
     if (size === undefined) throw badRequest(`job ${job.Uuid} of ${JSON.stringify(part)} has no log yet`);
-    const start = request.tailLines === undefined ? 0 : await tailStart(logs, job.Uuid, size, request.tailLines);
+    const isNumbered = request.numbered === true;
+    const from =
+      isNumbered && request.fromLine !== undefined
+        ? await starts.before(logs, job.Uuid, size, request.fromLine)
+        : request.tailLines === undefined
+          ? 0
+          : await tailStart(logs, job.Uuid, size, request.tailLines);
+    const line = isNumbered ? await starts.lineAt(logs, job.Uuid, size, from) : 0;
     const bytes =
-      request.follow === true ? followed(await server, job.Uuid, start, clock, request) : logs.read(job.Uuid, start);
-    return limited(bytes, request.limitBytes ?? Number.POSITIVE_INFINITY);
+      request.follow === true ? followed(await server, job.Uuid, from, clock, request) : logs.read(job.Uuid, from);
+    return limited(isNumbered ? numbered(bytes, line) : bytes, request.limitBytes ?? Number.POSITIVE_INFINITY);
   };
+};
 
 /** Entries that no job was made for have no log. */
 function jobOf(world: World, object: KubeObject, part: string): Job {
@@ -103,5 +112,17 @@ async function* limited(bytes: AsyncIterable<Uint8Array>, most: number): AsyncGe
     yield piece.length > left ? piece.subarray(0, left) : piece;
     left -= piece.length;
     if (left <= 0) return;
+  }
+}
+
+/** Lines of jobs have neither times nor streams. */
+async function* numbered(bytes: AsyncIterable<Uint8Array>, line: number): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(`${line}\n`);
+  let isStart = true;
+  for await (const piece of bytes) {
+    if (piece.length === 0) continue;
+    const text = Buffer.from(piece).toString("latin1");
+    yield Buffer.from(`${isStart ? "- - F " : ""}${text.replaceAll(/\n(?!$)/g, "\n- - F ")}`, "latin1");
+    isStart = text.endsWith("\n");
   }
 }

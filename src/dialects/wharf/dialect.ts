@@ -44,7 +44,7 @@ export const dialect: Dialect = {
     accepts: runCommands,
     resubmission: (object) => resubmission(typed(object)),
     graph: (object) => graphOfView(viewBuild(typed(object))),
-    logs: { parameter: "step" },
+    logs: { parameter: "step", numbersLines: true },
   },
   described: [],
   addControllers: async (manager, parts) =>

@@ -22,16 +22,16 @@ const build = {
 
 /** A build whose end a test tells. */
 class Ended {
-  #run: (() => void) | undefined;
+  readonly #runs: (() => void)[] = [];
   hasEnded = false;
   readonly isOver = (): boolean => this.hasEnded;
   readonly onOver = (_buildId: number, run: () => void) => {
-    this.#run = run;
+    this.#runs.push(run);
     return () => undefined;
   };
   end(): void {
     this.hasEnded = true;
-    this.#run?.();
+    for (const run of this.#runs) run();
   }
 }
 
@@ -65,6 +65,9 @@ test.each([
   ["web", { tailLines: 0 }, []],
   ["0", {}, ["before"]],
   ["9", {}, []],
+  ["web", { numbered: true, fromLine: 2 }, ["2", "2023-11-14T22:13:23.123456789Z - F step 1 line 3"]],
+  ["web", { numbered: true, tailLines: 1 }, ["2", "2023-11-14T22:13:23.123456789Z - F step 1 line 3"]],
+  ["0", { numbered: true, fromLine: 2 }, ["0", "2023-11-14T22:13:20.123456789Z - F before"]],
 ])("the log of the step %j with %j is %j", (part, request, lines) =>
   withLogs(async (read) => {
     expect(await read(part, request)).toBe(lines.map((line) => `${line}\n`).join(""));

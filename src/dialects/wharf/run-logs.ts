@@ -28,7 +28,8 @@ export const openBuildLog =
     const logs = await parts.logs();
     if ((build.status?.logs?.lines ?? 0) > 0 && (await logs.counts(buildId)).lines === 0)
       throw badRequest(`the log of build ${nameOf(build)} is kept by a wharf-api that is not part of this server`);
-    return textOf(linesOf(logs, buildId, stepId, request, parts.ended), isWanted, request);
+    const after = await linesBefore(logs, buildId, stepId, request);
+    return textOf(linesOf(logs, buildId, stepId, request, after, parts.ended), isWanted, request, after);
   };
 
 const nameOf = ({ metadata }: Build): string => JSON.stringify(metadata.name ?? "");
@@ -54,16 +55,28 @@ function wantedSince({ sinceSeconds, sinceTime }: LogRequest, clock: Clock): (li
   return ({ time }) => time.seconds * 1000 + time.nanos / 1_000_000 >= since;
 }
 
-/** Yields pages of lines. For `tailLines` only numbers are counted, so that memory stays within a page. */
+/** Lines before those wanted, of a step or of all steps; undefined from the beginning, or if they have no numbers. */
+async function linesBefore(
+  logs: LogStore,
+  buildId: number,
+  stepId: number | undefined,
+  { tailLines, fromLine }: LogRequest,
+): Promise<number | undefined> {
+  if (tailLines === undefined && fromLine === undefined) return undefined;
+  const last = stepId === undefined ? (await logs.counts(buildId)).lines : await lastOf(logs, buildId, stepId);
+  if (last === 0) return undefined;
+  return tailLines === undefined ? Math.min(last, fromLine ?? 0) : Math.max(0, last - tailLines);
+}
+
+/** Yields pages of lines. */
 async function* linesOf(
   logs: LogStore,
   buildId: number,
   stepId: number | undefined,
-  { follow = false, tailLines, signal }: LogRequest,
+  { follow = false, signal }: LogRequest,
+  after: number | undefined,
   ended: RunLogParts["ended"],
 ): AsyncGenerator<readonly StoredLine[], void> {
-  const last = stepId === undefined ? (await logs.counts(buildId)).lines : await lastOf(logs, buildId, stepId);
-  const after = tailLines === undefined || last === 0 ? undefined : Math.max(0, last - tailLines);
   if (!follow && stepId !== undefined) return yield* logs.step(buildId, stepId, after);
   if (!follow) return yield* byArrival(logs.lines(buildId, { after: after ?? 0, ...signalled(signal) }));
   const over = new AbortController();
@@ -94,13 +107,22 @@ async function* byArrival(pages: ReturnType<LogStore["lines"]>): AsyncGenerator<
 async function* textOf(
   pages: AsyncIterable<readonly StoredLine[]>,
   isWanted: (line: StoredLine) => boolean,
-  { timestamps = false, limitBytes }: LogRequest,
+  { timestamps = false, numbered = false, limitBytes }: LogRequest,
+  after = 0,
 ): AsyncGenerator<Uint8Array, void> {
+  // A message is one line, whatever a client has sent.
+  const shown = ({ time, message }: StoredLine): string =>
+    numbered
+      ? `${timeText(time)} - F ${message.replaceAll("\n", " ")}`
+      : timestamps
+        ? `${timeText(time)} ${message}`
+        : message;
+  if (numbered) yield Buffer.from(`${after}\n`);
   let left = limitBytes ?? Number.POSITIVE_INFINITY;
   for await (const lines of pages) {
     const text = lines
       .filter(isWanted)
-      .map((line) => (timestamps ? `${timeText(line.time)} ${line.message}\n` : `${line.message}\n`))
+      .map((line) => `${shown(line)}\n`)
       .join("");
     const bytes = Buffer.from(text).subarray(0, left);
     left -= bytes.length;

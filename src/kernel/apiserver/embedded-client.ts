@@ -42,7 +42,7 @@ import { listObjects, viewsOf } from "./verbs/list.ts";
 import type { DeleteRequest, WriteRequest } from "./verbs/options.ts";
 import { patchObject } from "./verbs/patch.ts";
 import { reviewObject } from "./verbs/review.ts";
-import { hasLogs, openRunLog } from "./verbs/run-log.ts";
+import { hasLogs, numbersLines, openRunLog } from "./verbs/run-log.ts";
 import { startWatch } from "./watch/watch.ts";
 import { WatchQueue } from "./watch/watch-queue.ts";
 
@@ -173,6 +173,10 @@ export class EmbeddedClient implements ApiClient {
     }
     const container = containerOf(object, options.container);
     yield* await this.#context.podLogs.open(typed(object), { ...options, container });
+  }
+
+  numbersLines(type: ResourceType): boolean {
+    return numbersLines(this.#context, this.#served(type, "get", { subresource: "log" }));
   }
 
   /** Only artifacts that the object mentions. */

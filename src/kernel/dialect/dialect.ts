@@ -168,6 +168,8 @@ export interface RunPreviews {
 export interface RunLogs {
   /** The query parameter for a part of a run. */
   readonly parameter: string;
+  /** Requests may be `numbered`; see `LogRequest`. */
+  readonly numbersLines?: boolean;
   /** Reads a log from files; absent if controllers report how. See `LogOpener`. */
   open?(place: LogPlace, ...what: Parameters<LogOpener>): ReturnType<LogOpener>;
 }

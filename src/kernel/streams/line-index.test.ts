@@ -5,7 +5,7 @@ import { encodeEntry, type IndexEntry, offsetBefore, readIndex } from "./line-in
 import { indexOf } from "./log-files.ts";
 import { withDirectory } from "./testing/index.ts";
 
-const entry = (record: number, offset: number, at: number): IndexEntry => ({ record, offset, at });
+const entry = (line: number, offset: number, at: number): IndexEntry => ({ line, offset, at });
 const entries = [entry(256, 10_000, 100), entry(512, 20_000, 200), entry(768, 30_000, 200), entry(1024, 40_000, 400)];
 const everything = Number.MAX_SAFE_INTEGER;
 
@@ -47,7 +47,7 @@ test("an index that cannot be read is a failure, not an absent index", () =>
 
 test.each([
   [50, 0, "before the first entry"],
-  [100, 0, "at the first entry, whose own record is not older"],
+  [100, 0, "at the first entry, whose own line is not older"],
   [101, 10_000, "just after it"],
   [200, 10_000, "at two entries of one time"],
   [201, 30_000, "after two entries of one time"],

@@ -2,12 +2,12 @@ import { readFile } from "node:fs/promises";
 import { codeOf, type Instant } from "#lib/base/index.ts";
 import { indexOf } from "./log-files.ts";
 
-// Makes `since` cheap in a long file: a binary search over 24 bytes per 256 records. A log without an index, or with a
-// torn one, is read from its start.
+// Makes `since` and numbers of lines cheap in a long file: a search over 24 bytes per 256 records. A log without an
+// index, or with a torn one, is read from its start.
 
 export interface IndexEntry {
-  /** Records before it, as counted by one writer; a writer that continues a file counts from 0 again. */
-  readonly record: number;
+  /** Lines of the log that end before it, those of removed files included. */
+  readonly line: number;
   /** Byte offset, always the start of a record. */
   readonly offset: number;
   /** Time of the record that starts there. */
@@ -22,7 +22,7 @@ const entryBytes = 24;
 
 export function encodeEntry(entry: IndexEntry): Buffer {
   const bytes = Buffer.allocUnsafe(entryBytes);
-  bytes.writeDoubleLE(entry.record, 0);
+  bytes.writeDoubleLE(entry.line, 0);
   bytes.writeDoubleLE(entry.offset, 8);
   bytes.writeDoubleLE(entry.at, 16);
   return bytes;
@@ -37,7 +37,7 @@ export async function readIndex(file: string, size: number): Promise<readonly In
   const entries: IndexEntry[] = [];
   for (let from = 0; from + entryBytes <= bytes.length; from += entryBytes) {
     const offset = bytes.readDoubleLE(from + 8);
-    if (offset <= size) entries.push({ record: bytes.readDoubleLE(from), offset, at: bytes.readDoubleLE(from + 16) });
+    if (offset <= size) entries.push({ line: bytes.readDoubleLE(from), offset, at: bytes.readDoubleLE(from + 16) });
   }
   return entries;
 }

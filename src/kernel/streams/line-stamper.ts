@@ -6,11 +6,13 @@ export interface Stamped {
   readonly bytes: Buffer;
   /** 0 if everything is held back. */
   readonly records: number;
+  /** Records that end a line. */
+  readonly lines: number;
   /** The time of all of them. */
   readonly at: Instant;
 }
 
-const nothing: Stamped = { bytes: Buffer.alloc(0), records: 0, at: 0 };
+const nothing: Stamped = { bytes: Buffer.alloc(0), records: 0, lines: 0, at: 0 };
 
 /**
  * Turns the raw output of one stream into records. An unfinished line is held until its newline comes, until `flush`,
@@ -54,17 +56,22 @@ export class LineStamper {
     }
     records += page.addLines(prefix, chunk, from, last + 1);
     from = last + 1;
-    if (from === chunk.length) return { bytes: page.bytes(), records, at };
+    if (from === chunk.length) return { bytes: page.bytes(), records, lines: records, at };
     const rest = this.#hold(chunk.subarray(from), at);
-    if (rest.records === 0) return { bytes: page.bytes(), records, at };
-    return { bytes: Buffer.concat([page.bytes(), rest.bytes]), records: records + rest.records, at };
+    if (rest.records === 0) return { bytes: page.bytes(), records, lines: records, at };
+    return {
+      ...rest,
+      bytes: Buffer.concat([page.bytes(), rest.bytes]),
+      records: records + rest.records,
+      lines: records,
+    };
   }
 
   /** The held beginning of a line as a `P` record. The rest of the line becomes a record of its own. */
   flush(at: Instant): Stamped {
     if (this.#heldLength === 0) return nothing;
     const prefix = recordPrefix(at, this.#stream, "P");
-    return { bytes: Buffer.concat([prefix, ...this.#take(), lineEnd]), records: 1, at };
+    return { bytes: Buffer.concat([prefix, ...this.#take(), lineEnd]), records: 1, lines: 0, at };
   }
 
   #hold(piece: Buffer, at: Instant): Stamped {

@@ -14,15 +14,24 @@ export interface LogRequest {
   readonly sinceTime?: string;
   /** Default: both. */
   readonly stream?: LogStream;
+  /** Begin at this line, counted from 0, or somewhat before; with `numbered` only. */
+  readonly fromLine?: number;
+  /**
+   * The first line of the answer is the number of the one that follows, counted from 0. Each other line begins with
+   * `TIME STREAM FLAG `, of which the source may give `-`.
+   */
+  readonly numbered?: boolean;
   readonly signal?: AbortSignal;
 }
 
 /** Everything but `follow`, whose end only the log's owner knows. Throws for an invalid time. */
 export function readingOf(request: LogRequest, clock: Clock): ReadLogsOptions {
-  const { tailLines, limitBytes, timestamps, stream, signal } = request;
+  const { tailLines, fromLine, limitBytes, timestamps, numbered, stream, signal } = request;
   const since = sinceOf(request, clock);
   return {
     ...(tailLines === undefined ? {} : { tailLines }),
+    ...(fromLine === undefined ? {} : { fromLine }),
+    ...(numbered === undefined ? {} : { numbered }),
     ...(limitBytes === undefined ? {} : { limitBytes }),
     ...(timestamps === undefined ? {} : { timestamps }),
     ...(stream === undefined ? {} : { stream }),

@@ -6,6 +6,7 @@ import { defaultRotation, indexOf, type Rotation } from "./log-files.ts";
 import { bytesBefore, lossMark } from "./loss-mark.ts";
 import { Masker } from "./masker.ts";
 import { orClosed, openLogFile } from "./open-file.ts";
+import { linesUpTo } from "./numbered-lines.ts";
 import type { LogStream } from "./record.ts";
 import { makeRoom, writeWhole } from "./rotate.ts";
 
@@ -53,6 +54,8 @@ export class LogWriter {
   #size = 0;
   #records = 0;
   #indexed = 0;
+  /** Of the whole log. */
+  #lines = 0;
   /** Bytes of the files before the present one; counted if losses are marked. */
   #before = 0;
   #cancelFlush: Cancel | undefined;
@@ -170,13 +173,17 @@ export class LogWriter {
       batch.map((part) => part.bytes),
     );
     this.#size += length;
-    for (const part of batch) this.#records += part.records;
+    for (const part of batch) {
+      this.#records += part.records;
+      this.#lines += part.lines;
+    }
   }
 
   async #open(): Promise<FileHandle> {
     const handle = await openLogFile(this.#path);
     this.#size = (await orClosed(handle, () => handle.stat())).size;
     // The file of an earlier writer.
+    if (this.#size > 0) this.#lines = await orClosed(handle, () => linesUpTo({ path: this.#path, size: this.#size }));
     if (this.#rotation.marksLoss === true && this.#size > 0)
       this.#before = await orClosed(handle, () => bytesBefore(handle));
     return handle;
@@ -185,7 +192,7 @@ export class LogWriter {
   /** Written before its batch: readers skip an entry beyond the file's size. */
   async #addIndexEntry(at: Instant): Promise<void> {
     const index = (this.#index ??= await open(indexOf(this.#path), "a", 0o640));
-    await index.write(encodeEntry({ record: this.#records, offset: this.#size, at }));
+    await index.write(encodeEntry({ line: this.#lines, offset: this.#size, at }));
     this.#indexed = this.#records;
   }
 
@@ -195,15 +202,16 @@ export class LogWriter {
     this.#index = undefined;
     this.#records = 0;
     this.#indexed = 0;
+    const before = this.#before + this.#size;
     await makeRoom(this.#path, this.#rotation);
-    if (this.#rotation.marksLoss === true) await this.#markLoss(at);
+    this.#handle = await this.#open();
+    await this.#addIndexEntry(at);
+    if (this.#rotation.marksLoss === true) await this.#markLoss(this.#handle, before, at);
   }
 
-  async #markLoss(at: Instant): Promise<void> {
-    const before = this.#before + this.#size;
+  async #markLoss(handle: FileHandle, before: number, at: Instant): Promise<void> {
     const mark = lossMark(before, at);
-    this.#handle = await this.#open();
-    await writeWhole(this.#handle, [mark]);
+    await writeWhole(handle, [mark]);
     this.#before = before;
     this.#size = mark.length;
     this.#records = 1;

@@ -6,12 +6,15 @@ import { DirectoryWatch } from "./directory-watch.ts";
 import { listLogFiles, type LogFile, lookAt } from "./log-files.ts";
 import { bytesBefore, markLength } from "./loss-mark.ts";
 import { orClosed } from "./open-file.ts";
+import { linePosition, numbered } from "./numbered-lines.ts";
 import { RecordReader, type RecordReaderOptions } from "./record-reader.ts";
 import { laterPosition, type Position, sincePosition, tailPosition } from "./start-position.ts";
 
 export interface ReadLogsOptions extends RecordReaderOptions {
   /** Only the last lines, counted before `since` applies; 0 shows only later output. */
   readonly tailLines?: number;
+  /** Begin at this line, counted from 0, or somewhat before; with `numbered`. */
+  readonly fromLine?: number;
   readonly since?: Instant;
   /** End after this many bytes of output, times included. */
   readonly limitBytes?: number;
@@ -32,6 +35,10 @@ export async function* readLogs(path: string, options: ReadLogsOptions = {}): As
   const reader = new RecordReader(options);
   let left = options.limitBytes ?? Number.POSITIVE_INFINITY;
   for await (const block of rawBlocks(path, options)) {
+    if (typeof block === "number") {
+      yield Buffer.from(`${block}\n`);
+      continue;
+    }
     const output = block === "end" ? reader.end() : reader.read(block);
     if (output.length >= left) {
       if (left > 0) yield output.subarray(0, left);
@@ -42,8 +49,8 @@ export async function* readLogs(path: string, options: ReadLogsOptions = {}): As
   }
 }
 
-/** Blocks of the log's files in order; `"end"` at the end of each file. */
-async function* rawBlocks(path: string, options: ReadLogsOptions): AsyncGenerator<Buffer | "end", void> {
+/** Blocks of the log's files in order; `"end"` at the end of each file. When numbered, first the number of a line. */
+async function* rawBlocks(path: string, options: ReadLogsOptions): AsyncGenerator<Buffer | "end" | number, void> {
   const wake = [options.follow, options.signal].filter((signal) => signal !== undefined);
   if (options.follow !== undefined) await makeDirectories(dirname(path), 0o750);
   const watch = options.follow === undefined ? undefined : new DirectoryWatch(dirname(path), wake);
@@ -51,6 +58,7 @@ async function* rawBlocks(path: string, options: ReadLogsOptions): AsyncGenerato
   let current: OpenFile | undefined;
   try {
     current = await openFirst(path, options);
+    if (options.numbered === true) yield current?.line ?? 0;
     while (!stopped()) {
       // Checked before reading, so that everything before the end is read.
       const ended = options.follow?.aborted ?? true;
@@ -83,6 +91,8 @@ interface OpenFile {
   offset: number;
   /** Bytes of the log before this file, if all were read. */
   read?: number;
+  /** The number of the line at the offset. */
+  line?: number;
 }
 
 /** From the offset to the present end. May be called again. */
@@ -105,8 +115,19 @@ async function openFirst(path: string, options: ReadLogsOptions): Promise<OpenFi
     if (options.tailLines !== undefined) {
       position = laterPosition(position, await tailPosition(files, options.tailLines, options.stream));
     }
-    return openAt(files[position.file], position.offset);
+    if (options.numbered !== true) return openAt(files[position.file], position.offset);
+    return await openNumbered(files, position, options.fromLine);
   });
+}
+
+/** Marks of what came before a file have no number, so that they are left out. */
+async function openNumbered(files: readonly LogFile[], from: Position, fromLine: number | undefined) {
+  const place = fromLine === undefined ? await numbered(files, from) : await linePosition(files, fromLine);
+  const opened = await openAt(files[place.file], place.offset);
+  if (opened === undefined || opened === "changed") return opened;
+  opened.line = place.line;
+  opened.read = await orClosed(opened.handle, () => bytesBefore(opened.handle));
+  return opened;
 }
 
 /** The file after `current`; undefined if that is the newest. The oldest if the rotation removed `current`. */

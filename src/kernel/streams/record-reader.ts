@@ -14,6 +14,8 @@ import {
 export interface RecordReaderOptions {
   /** Prefix lines with times, as `pods/log?timestamps=true` does. */
   readonly timestamps?: boolean;
+  /** Prefix lines with all that records say: `TIME STREAM FLAG `. */
+  readonly numbered?: boolean;
   /** Drop older records. */
   readonly since?: Instant;
   readonly stream?: LogStream;
@@ -28,14 +30,15 @@ const longestRecord = 256 * 1024;
  * at most one record.
  */
 export class RecordReader {
-  readonly #timestamps: boolean;
+  /** Bytes of a record's prefix that lines begin with. */
+  readonly #shown: number;
   readonly #since: Buffer | undefined;
   readonly #stream: LogStream | undefined;
   #carried: Buffer = empty;
   #midLine = { stdout: false, stderr: false };
 
   constructor(options: RecordReaderOptions = {}) {
-    this.#timestamps = options.timestamps ?? false;
+    this.#shown = options.numbered === true ? prefixLength : options.timestamps === true ? timeLength + 1 : 0;
     this.#since = options.since === undefined ? undefined : Buffer.from(recordTime(options.since), "latin1");
     this.#stream = options.stream;
   }
@@ -80,7 +83,7 @@ export class RecordReader {
     if (this.#since !== undefined && bytes.compare(this.#since, 0, timeLength, from, from + timeLength) < 0)
       return length;
     let at = length;
-    if (this.#timestamps && !this.#midLine[stream]) at += bytes.copy(out, at, from, from + timeLength + 1);
+    if (this.#shown > 0 && !this.#midLine[stream]) at += bytes.copy(out, at, from, from + this.#shown);
     this.#midLine[stream] = flag === partialFlag;
     return at + bytes.copy(out, at, from + prefixLength, flag === fullFlag ? end + 1 : end);
   }

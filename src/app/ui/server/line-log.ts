@@ -4,7 +4,7 @@ import { parseInstant } from "#lib/base/index.ts";
 import { openStepLog, type StepLog } from "#app/runs/index.ts";
 import type { LogLine } from "../wire.ts";
 
-type Logs = Pick<ApiClient, "logs">;
+type Logs = Pick<ApiClient, "logs" | "numbersLines">;
 
 /** A place that can be read from: the number of a line, and its time, at which no earlier line was written. */
 interface Mark {
@@ -17,8 +17,8 @@ const linesPerMark = 256;
 const longestLine = 64 * 1024;
 
 /**
- * One log by numbers of lines, over an API that knows only times: a mark every 256 lines says at which time to begin.
- * The log itself is never kept.
+ * One log by numbers of lines. A server in this process finds them by its indexes. Other APIs know only times: a mark
+ * every 256 lines says at which time to begin, and the first reader reads the log once. The log itself is never kept.
  */
 export class LineLog {
   readonly #log: StepLog;
@@ -30,15 +30,48 @@ export class LineLog {
     this.#log = log;
   }
 
-  /** Reads what has been added since, and resolves with the number of lines. */
+  /** The number of lines, an unfinished one included. */
   async count(client: Logs, signal: AbortSignal): Promise<number> {
+    if (this.#isNumbered(client)) {
+      let total = 0;
+      for await (const { number } of this.#numbered(client, { tailLines: 1, signal })) total = number + 1;
+      return total;
+    }
     // What was read last may have been the beginning of a line.
-    for await (const _line of this.lines(client, Math.max(0, this.#total - 1), signal));
+    for await (const _line of this.#timed(client, Math.max(0, this.#total - 1), signal, false));
     return this.#total;
   }
 
-  /** Lines from a number on, with their numbers, to the present end, or while the log is `followed`. */
-  async *lines(client: Logs, from: number, signal: AbortSignal, follow = false): AsyncGenerator<NumberedLine, void> {
+  /** The number of the first line that is kept. */
+  async first(client: Logs, signal: AbortSignal): Promise<number> {
+    if (this.#isNumbered(client)) for await (const { number } of this.#numbered(client, { signal })) return number;
+    return 0;
+  }
+
+  /** Lines from a number on, to the present end, or while the log is `followed`. */
+  lines(client: Logs, from: number, signal: AbortSignal, follow = false): AsyncGenerator<NumberedLine, void> {
+    return this.#isNumbered(client)
+      ? this.#numbered(client, { fromLine: from, follow, signal })
+      : this.#timed(client, from, signal, follow);
+  }
+
+  #isNumbered(client: Logs): boolean {
+    return client.numbersLines?.(this.#log.of.type) === true;
+  }
+
+  async *#numbered(client: Logs, options: LogOptions): AsyncGenerator<NumberedLine, void> {
+    let number: number | undefined;
+    for await (const text of textLines(readable(client, this.#log, { ...options, numbered: true }))) {
+      if (number === undefined) {
+        number = Number(text);
+        continue;
+      }
+      if (number >= (options.fromLine ?? 0)) yield { number, line: lineOfRecord(text) };
+      number += 1;
+    }
+  }
+
+  async *#timed(client: Logs, from: number, signal: AbortSignal, follow: boolean): AsyncGenerator<NumberedLine, void> {
     const mark = this.#marks.findLast(({ line }) => line <= from);
     let line = mark?.line ?? 0;
     let isThere = mark === undefined;
@@ -107,4 +140,13 @@ function splitTime(text: string): { readonly time: string; readonly rest: string
 function lineOf(stamp: string, text: string): LogLine {
   const time = stamp === "" ? undefined : parseInstant(stamp);
   return time === undefined ? { text } : { text, time };
+}
+
+/** `TIME STREAM FLAG TEXT`, with a dash for what the source does not know. */
+const recorded = /^(\S+) (stdout|stderr|-) [FP] /;
+
+function lineOfRecord(record: string): LogLine {
+  const [whole = "", stamp = "", stream = "-"] = recorded.exec(record) ?? [];
+  const line = lineOf(stamp === "-" ? "" : stamp, record.slice(whole.length));
+  return stream === "stdout" || stream === "stderr" ? { ...line, stream } : line;
 }

@@ -1,10 +1,11 @@
 import type { StepView } from "#engine/index.ts";
 import { ApiError, badRequest } from "#kernel/model/index.ts";
-import { childrenOf, type StepLog, stepLogs } from "#app/runs/index.ts";
+import { childrenOf, readStepLog, type StepLog, stepLogs } from "#app/runs/index.ts";
 import type { LogLine, LogMatches, LogPage } from "../wire.ts";
 import type { PageCaller } from "#kernel/apiserver/index.ts";
 import type { UiContext } from "./context.ts";
 import { LineLog } from "./line-log.ts";
+import { matchesIn } from "./search-lines.ts";
 import { wholeNumber } from "./reply.ts";
 import { findRun, type RunName } from "./run-detail.ts";
 
@@ -41,6 +42,7 @@ export interface LogRead {
 
 /** The logs of a step, one behind the other, as if they were one. */
 export interface StepLogs {
+  readonly logs: readonly StepLog[];
   readonly parts: readonly LineLog[];
   readonly isOver: boolean;
 }
@@ -52,7 +54,7 @@ export async function logsOfStep({ context, caller, logs, run, query, signal }: 
   const step = stepIn(steps, query.get("step") ?? "");
   const attempt = wholeNumber(query, "attempt", { least: 0, most: 1_000_000, initial: 0 });
   const found = await stepLogs(caller.client, step, attempt === 0 ? undefined : attempt);
-  return { parts: found.map((log) => logs.of(log)), isOver: step.finishedAt !== undefined };
+  return { logs: found, parts: found.map((log) => logs.of(log)), isOver: step.finishedAt !== undefined };
 }
 
 function stepIn(steps: readonly StepView[], id: string): StepView {
@@ -64,7 +66,7 @@ function stepIn(steps: readonly StepView[], id: string): StepView {
   throw new ApiError("NotFound", `the run has no step ${JSON.stringify(id)}`);
 }
 
-/** Lines `from` on, or the last ones for a negative number. */
+/** Lines `from` on, or the last ones for a negative number. Begins later if earlier lines are not kept. */
 export async function logPage(read: LogRead): Promise<LogPage> {
   const { query, caller, signal } = read;
   const from = wholeNumber(query, "from", { least: -1e9, most: 1e9, initial: 0 });
@@ -74,23 +76,33 @@ export async function logPage(read: LogRead): Promise<LogPage> {
   const total = totals.reduce((sum, one) => sum + one, 0);
   const start = from < 0 ? Math.max(0, total + from) : Math.min(from, total);
   const lines: LogLine[] = [];
+  let first: number | undefined;
   let bytes = 0;
   let before = 0;
   for (const [index, part] of parts.entries()) {
+    if (lines.length >= count || bytes > mostBytes) break;
     const own = totals[index] ?? 0;
     const skipped = Math.max(0, start - before);
-    before += own;
-    if (skipped >= own) continue;
-    const stop = new AbortController();
-    for await (const { line } of part.lines(caller.client, skipped, AbortSignal.any([signal, stop.signal]))) {
-      if (lines.length >= count || bytes > mostBytes) break;
-      lines.push(line);
-      bytes += line.text.length;
+    if (skipped < own) {
+      const stop = new AbortController();
+      for await (const { number, line } of part.lines(caller.client, skipped, AbortSignal.any([signal, stop.signal]))) {
+        if (lines.length >= count || bytes > mostBytes) break;
+        first ??= before + number;
+        lines.push(line);
+        bytes += line.text.length;
+      }
+      stop.abort();
     }
-    stop.abort();
-    if (lines.length >= count || bytes > mostBytes) break;
+    before += own;
   }
-  return { from: start, lines, total: Math.max(total, start + lines.length), isOver };
+  const begin = first ?? start;
+  return { from: begin, lines, total: Math.max(total, begin + lines.length), isOver };
+}
+
+/** The whole log as it was written, every byte. */
+export async function* rawLog(read: LogRead): AsyncGenerator<Uint8Array, void> {
+  const { logs } = await logsOfStep(read);
+  for (const log of logs) yield* readStepLog(read.caller.client, log, { signal: read.signal });
 }
 
 async function countsOf(parts: readonly LineLog[], { caller, signal }: LogRead): Promise<readonly number[]> {
@@ -99,24 +111,24 @@ async function countsOf(parts: readonly LineLog[], { caller, signal }: LogRead):
   return totals;
 }
 
-/** Lines that hold the text, without regard to case. */
+/** Lines that hold the text as it is shown, without regard to case. */
 export async function searchLog(read: LogRead): Promise<LogMatches> {
   const { query, caller, signal } = read;
   const wanted = (query.get("text") ?? "").toLowerCase();
   if (wanted === "" || wanted.length > 1000) throw badRequest("text: expected 1 to 1000 characters");
-  const { parts } = await logsOfStep(read);
+  const { logs, parts } = await logsOfStep(read);
   const lines: number[] = [];
   let count = 0;
   let before = 0;
-  for (const part of parts) {
-    let last = -1;
-    for await (const { number, line } of part.lines(caller.client, 0, signal)) {
-      last = number;
-      if (!line.text.toLowerCase().includes(wanted)) continue;
+  for (const [index, part] of parts.entries()) {
+    const log = logs[index];
+    if (log === undefined) break;
+    const first = await part.first(caller.client, signal);
+    for await (const line of matchesIn(readStepLog(caller.client, log, { signal }), wanted)) {
       count += 1;
-      if (lines.length < mostMatches) lines.push(before + number);
+      if (lines.length < mostMatches) lines.push(before + first + line);
     }
-    before += last + 1;
+    before += await part.count(caller.client, signal);
   }
   return { count, lines };
 }

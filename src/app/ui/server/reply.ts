@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
 import { ApiError, badRequest, unsupportedMediaType } from "#kernel/model/index.ts";
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
 
@@ -14,6 +15,17 @@ const protection: Readonly<Record<string, string>> = {
 
 export function protect(response: ServerResponse): void {
   for (const [name, value] of Object.entries(protection)) response.setHeader(name, value);
+}
+
+/** At the reader's pace. A failure in the middle cuts the connection: what came does not look complete. */
+export async function sendBytes(response: ServerResponse, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  const bytes = chunks[Symbol.asyncIterator]();
+  // A refusal comes before the first chunk.
+  const first = await bytes.next();
+  response.statusCode = 200;
+  response.setHeader("Content-Type", "application/octet-stream");
+  if (first.done !== true) response.write(first.value);
+  await pipeline({ [Symbol.asyncIterator]: () => bytes }, response);
 }
 
 export function sendJson(response: ServerResponse, value: unknown, code = 200): void {

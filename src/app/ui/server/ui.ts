@@ -7,8 +7,8 @@ import { callerOf, type Cluster, forward, refusalBehind } from "./cluster.ts";
 import { lint, listStartables } from "./lint.ts";
 import { listAgents, readableBy, type UiContext } from "./context.ts";
 import { approvalsOf, fleetOf, sourcesOf } from "./lists.ts";
-import { LogIndex, logPage, searchLog } from "./logs.ts";
-import { protect, readJson, sendJson } from "./reply.ts";
+import { LogIndex, logPage, rawLog, searchLog } from "./logs.ts";
+import { protect, readJson, sendBytes, sendJson } from "./reply.ts";
 import { detailOf, findRun, surroundingsOf } from "./run-detail.ts";
 import { type IndexedRun, RunIndex } from "./run-index.ts";
 import { pageOf, readFilter } from "./run-query.ts";
@@ -163,9 +163,10 @@ async function oneRun({ context, call, caller }: Asked, rest: readonly string[])
 
 async function stepLog({ context, logs, call, caller }: Asked, rest: readonly string[]): Promise<void> {
   const [dialect = "", namespace = "", name = "", what = "", ...more] = rest;
-  if (name === "" || more.length > 0 || (what !== "" && what !== "search")) throw unknownResource();
+  if (name === "" || more.length > 0 || !["", "search", "raw"].includes(what)) throw unknownResource();
   const { query } = call;
   const run = { dialect, namespace, name, kind: query.get("kind") ?? undefined };
   const read = { context, caller, logs, run, query, signal: call.signal() };
-  sendJson(call.response, what === "" ? await logPage(read) : await searchLog(read));
+  if (what === "raw") await sendBytes(call.response, rawLog(read));
+  else sendJson(call.response, what === "" ? await logPage(read) : await searchLog(read));
 }

@@ -7,6 +7,10 @@ import type { LogSource } from "./sources.ts";
 const sourceOf = ({ logSources = [] }: ApiContext, { type }: ServedResource): LogSource | undefined =>
   logSources.find(({ kinds }) => kinds.some(({ group, kind }) => group === type.group && kind === type.kind));
 
+/** Whether logs of the kind, which may be Pods, can be read by numbers of lines. */
+export const numbersLines = (context: ApiContext, resource: ServedResource): boolean =>
+  (sourceOf(context, resource) ?? context.podLogs).numbersLines === true;
+
 export const hasLogs = (context: ApiContext, resource: ServedResource): boolean =>
   sourceOf(context, resource) !== undefined;
 

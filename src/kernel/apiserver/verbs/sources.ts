@@ -6,6 +6,8 @@ import type { PodSessions } from "#kernel/runtimes/index.ts";
 
 /** Logs of containers; the Pod runner's log store implements it. */
 export interface PodLogs {
+  /** Requests may be `numbered`. */
+  readonly numbersLines?: boolean;
   /** In whole or partial lines. Refuses (`ApiError`) before the first chunk; ends with the container or signal. */
   open(pod: KubeObject, options: PodLogRequest): Promise<AsyncIterable<Uint8Array>>;
 }
@@ -35,6 +37,8 @@ export interface LogSource {
   readonly kinds: readonly GroupKind[];
   /** The query parameter that selects one of an object's logs; `container` works as well. */
   readonly parameter: string;
+  /** Requests may be `numbered`. */
+  readonly numbersLines?: boolean;
   /** As in `PodLogs.open`; an empty `part` means the only one. Following ends when no more is expected. */
   open(object: KubeObject, part: string, request: LogRequest): Promise<AsyncIterable<Uint8Array>>;
 }

@@ -95,6 +95,9 @@ export interface LogOptions {
   /** RFC 3339; servers may round to seconds. Not with `sinceSeconds`. */
   readonly sinceTime?: string;
   readonly limitBytes?: number;
+  /** See `LogRequest`; only where `numbersLines`. */
+  readonly fromLine?: number;
+  readonly numbered?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -138,6 +141,8 @@ export interface ApiClient {
   deleteCollection(type: ResourceType, options?: ListOptions & DeleteOptions): Promise<void>;
   /** The log of a Pod's container. Ends with the log, or with the container when followed. */
   logs(ref: Ref, options?: LogOptions): AsyncIterable<Uint8Array>;
+  /** Whether logs of the kind can be read by numbers of lines. Kubernetes' API has no such thing, so HTTP clients lack it. */
+  numbersLines?(type: ResourceType): boolean;
   /** The stored bytes of an artifact in the object's status. Refused before the first chunk. */
   artifact(ref: Ref, digest: string, options?: ArtifactOptions): AsyncIterable<Uint8Array>;
   /** From discovery, cached until a miss; undefined if the server does not serve the kind. */

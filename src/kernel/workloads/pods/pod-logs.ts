@@ -18,6 +18,7 @@ import { podPaths, taskId } from "./pod-paths.ts";
 export type PodLogRequest = LogOptions & LogRequest;
 
 export interface PodLogs {
+  readonly numbersLines: boolean;
   /** One container's log. Refusals (`ApiError`) come first. Following ends with container, pod or signal. */
   open(pod: KubeObject, request: PodLogRequest): Promise<AsyncIterable<Uint8Array>>;
 }
@@ -31,6 +32,7 @@ export interface PodLogsOptions {
 
 export function createPodLogs(options: PodLogsOptions): PodLogs {
   return {
+    numbersLines: true,
     async open(object, request) {
       const pod = object as PodObject;
       const container = containerOf(pod, request.container ?? "");

@@ -182,9 +182,8 @@ async function copySelected(model: LogModel, selection: ReturnType<typeof parseL
   const { first, last } = selection ?? { first: 1, last: model.store.total.peek() };
   if (last - first >= mostCopied)
     return confirmAloud(`Select at most ${mostCopied} lines to copy, or download the log`);
-  await model.store.wantAll();
-  const lines: string[] = [];
-  for (let number = first; number <= last; number++) lines.push(model.store.line(number - 1)?.text ?? "");
+  const lines = await model.texts(first - 1, last).catch(() => undefined);
+  if (lines === undefined) return confirmAloud("The server does not answer: nothing was copied");
   await copy(`${lines.join("\n")}\n`, `${lines.length} lines`);
 }
 

@@ -1,8 +1,9 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { LineRange } from "./line-range.ts";
 import { LogLineRow, type Stamps } from "./line.tsx";
 import type { LogModel } from "./log-model.ts";
+import { RowHeights } from "./row-heights.ts";
 
 const rowHeight = 20;
 /** Rows drawn beyond what is visible on either side. */
@@ -29,15 +30,24 @@ export interface LogBodyProps {
 export function LogBody(props: LogBodyProps) {
   const { model, isFollowing, goal, isWrapped } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  const seen = useSignal({ top: 0, height: 600 });
+  const lines = useRef<HTMLDivElement>(null);
+  const seen = useSignal({ top: 0, height: 600, width: 0 });
+  /** Counts what was measured anew. */
+  const measured = useSignal(0);
   const isOurs = useRef(false);
   const rows = model.rows.value;
   void model.store.version.value;
-  const full = rows.count * rowHeight;
+  void measured.value;
+  const folds = model.isFiltered.value ? model.matches.value : model.folded.value;
+  const heights = useMemo(
+    () => new RowHeights(rowHeight),
+    [isWrapped, isWrapped ? seen.value.width : 0, props.stamps, folds],
+  );
+  const full = heights.topOf(rows.count);
   const scale = Math.max(1, full / highest);
-  const topRow = (seen.value.top * scale) / rowHeight;
-  const first = Math.max(0, Math.floor(topRow) - margin);
-  const end = Math.min(rows.count, Math.ceil(topRow + seen.value.height / rowHeight) + margin);
+  const top = heights.at(seen.value.top * scale);
+  const first = Math.max(0, top.row - margin);
+  const end = Math.min(rows.count, top.row + Math.ceil(seen.value.height / rowHeight) + 1 + margin);
   const drawn = Array.from({ length: Math.max(0, end - first) }, (_, index) => rows.lineOf(first + index));
 
   useEffect(() => {
@@ -48,29 +58,44 @@ export function LogBody(props: LogBodyProps) {
     const { current } = scroller;
     if (current === null) return;
     const observer = new ResizeObserver(() => {
-      seen.value = { top: current.scrollTop, height: current.clientHeight };
+      seen.value = placeOf(current);
     });
     observer.observe(current);
     return () => observer.disconnect();
   }, []);
-  const scrollTo = (top: number): void => {
+  const scrollTo = (wanted: number): void => {
     const { current } = scroller;
     if (current === null) return;
-    isOurs.current = current.scrollTop !== Math.round(top);
-    current.scrollTop = top;
-    seen.value = { top: current.scrollTop, height: current.clientHeight };
+    isOurs.current = current.scrollTop !== Math.round(wanted);
+    current.scrollTop = wanted;
+    seen.value = placeOf(current);
   };
   useLayoutEffect(() => {
     if (isFollowing) scrollTo(Number.MAX_SAFE_INTEGER);
-  }, [isFollowing, rows.count]);
+  }, [isFollowing, rows.count, full]);
+  const showGoal = (): void => {
+    if (goal !== undefined)
+      scrollTo(Math.max(0, (heights.topOf(rows.rowOf(goal.line)) - seen.peek().height / 3) / scale));
+  };
+  useLayoutEffect(showGoal, [goal]);
+  // Rows that are higher than was known move those below them, but not the one that is read.
   useLayoutEffect(() => {
-    if (goal !== undefined) scrollTo(Math.max(0, (rows.rowOf(goal.line) * rowHeight - seen.peek().height / 3) / scale));
-  }, [goal]);
+    if (!isWrapped) return;
+    let [moved, changes] = [0, 0];
+    for (const [index, row] of [...(lines.current?.children ?? [])].entries()) {
+      const change = heights.set(first + index, row.getBoundingClientRect().height);
+      if (change !== 0) changes += 1;
+      if (first + index < top.row) moved += change;
+    }
+    if (changes === 0) return;
+    measured.value += 1;
+    if (moved !== 0 && !isFollowing) scrollTo(seen.peek().top + moved / scale);
+  });
   const onScroll = (): void => {
     const { current } = scroller;
     if (current === null) return;
     const wentUp = current.scrollTop < seen.peek().top - 2;
-    seen.value = { top: current.scrollTop, height: current.clientHeight };
+    seen.value = placeOf(current);
     if (isOurs.current) isOurs.current = false;
     else if (isFollowing && wentUp) props.onLeaveEnd();
     else if (!isFollowing && current.scrollTop + current.clientHeight >= current.scrollHeight - 4) props.onReachEnd();
@@ -85,13 +110,19 @@ export function LogBody(props: LogBodyProps) {
       aria-label={props.label}
     >
       <div class="log-height" style={{ height: `${full / scale}px` }}>
-        <div class="log-window" style={{ transform: `translateY(${seen.value.top - (topRow - first) * rowHeight}px)` }}>
+        <div
+          class="log-window"
+          ref={lines}
+          style={{ transform: `translateY(${seen.value.top * (1 - scale) + heights.topOf(first)}px)` }}
+        >
           <Lines {...props} drawn={drawn} />
         </div>
       </div>
     </div>
   );
 }
+
+const placeOf = ({ scrollTop: top, clientHeight: height, clientWidth: width }: HTMLElement) => ({ top, height, width });
 
 function Lines({
   model,

@@ -1,6 +1,6 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { LogMatches, LogPage, StreamLine } from "#app/ui/wire.ts";
-import { requestJson } from "../../data/api.ts";
+import { requestJson, send } from "../../data/api.ts";
 import { inFrame } from "../../data/frame.ts";
 import { logPath, type RunKey } from "../../data/refs.ts";
 import { stream } from "../../data/server.ts";
@@ -19,6 +19,8 @@ export interface LogName {
 /** A log that is searched in the browser: larger ones are searched by the server once they have ended. */
 const longestRead = 100_000;
 const contextLines = 2;
+/** Of one answer. */
+const mostLines = 5000;
 const typingMs = 200;
 
 /** What one looks at of a log: its lines, what is folded, searched and selected. */
@@ -40,8 +42,8 @@ export class LogModel {
     const total = this.store.total.value;
     if (this.isFiltered.value && this.search.value !== "")
       return new LogRows(spansAround(this.matches.value.lines, contextLines, total));
-    const hidden = this.sections.value.filter(({ line }) => this.folded.value.has(line)).map(hiddenOf);
-    return new LogRows(spansWithout(total, hidden));
+    const folded = this.sections.value.filter(({ line }) => this.folded.value.has(line)).map(hiddenOf);
+    return new LogRows(spansWithout(total, [{ first: 0, end: this.store.first.value }, ...folded]));
   });
   readonly #name: LogName;
   readonly #ends: (() => void)[] = [];
@@ -56,6 +58,24 @@ export class LogModel {
         signal,
       }),
     );
+  }
+
+  /** The bytes of the whole log. */
+  async raw(): Promise<Blob> {
+    return await (await send("GET", `${logPath(this.#name.run)}/raw`, { query: this.#query(), accept: "*/*" })).blob();
+  }
+
+  /** Lines by their numbers from 0, the end exclusive. */
+  async texts(first: number, end: number): Promise<readonly string[]> {
+    const texts: string[] = [];
+    while (first + texts.length < end) {
+      const count = Math.min(mostLines, end - first - texts.length);
+      const query = { ...this.#query(), from: String(first + texts.length), count: String(count) };
+      const { lines } = await requestJson<LogPage>("GET", logPath(this.#name.run), { query });
+      if (lines.length === 0) break;
+      texts.push(...lines.map(({ text }) => text));
+    }
+    return texts;
   }
 
   #query() {

@@ -39,6 +39,7 @@ export class LogStore {
   readonly #total = signal(0);
   readonly #isOver = signal(false);
   readonly #version = signal(0);
+  readonly #first = signal(0);
   readonly #load = signal<LogLoad>({ is: "loading" });
   /** Of lines that were ever here, the 10,000 first. */
   readonly #marks = new Map<number, Mark>();
@@ -51,6 +52,10 @@ export class LogStore {
 
   get total(): ReadonlySignal<number> {
     return this.#total;
+  }
+  /** Lines before it are not kept. */
+  get first(): ReadonlySignal<number> {
+    return this.#first;
   }
   get isOver(): ReadonlySignal<boolean> {
     return this.#isOver;
@@ -132,7 +137,8 @@ export class LogStore {
   /** A chunk holds its first lines without a gap; what would leave one is asked for again. */
   #put(key: number, offset: number, added: readonly LogLine[]): void {
     const known = this.#chunks.get(key);
-    const before = known?.lines ?? [];
+    const gone = Math.max(0, Math.min(chunkLines, this.#first.peek() - key * chunkLines));
+    const before = known?.lines ?? Array.from({ length: gone }, () => goneLine);
     if (offset > before.length || offset + added.length <= before.length) return;
     const fresh = styled(added.slice(before.length - offset), before.at(-1) ?? this.line(key * chunkLines - 1));
     const bytes = fresh.reduce((sum, { text }) => sum + 2 * text.length + 64, 0);
@@ -158,6 +164,7 @@ export class LogStore {
   }
 
   #isWhole(key: number): boolean {
+    if ((key + 1) * chunkLines <= this.#first.peek()) return true;
     const expected = Math.min(chunkLines, this.#total.peek() - key * chunkLines);
     return (this.#chunks.get(key)?.lines.length ?? 0) >= expected;
   }
@@ -185,11 +192,13 @@ export class LogStore {
   async #read(from: number, count: number): Promise<boolean> {
     try {
       const page = await this.#fetch(from, count, this.#abort.signal);
+      if (from >= 0 && page.from > from && page.lines.length > 0) this.#first.value = page.from;
       // A tail begins within a chunk, which is kept from its start on.
       const key = Math.floor(page.from / chunkLines);
       const start = key * chunkLines + (this.#chunks.get(key)?.lines.length ?? 0);
       const head = page.from > start ? await this.#fetch(start, page.from - start, this.#abort.signal) : undefined;
       if (this.#abort.signal.aborted) return false;
+      if (head !== undefined && head.from > start) this.#first.value = head.from;
       if (head !== undefined) this.take({ ...head, isOver: page.isOver });
       this.take(page);
       return true;
@@ -199,6 +208,8 @@ export class LogStore {
     }
   }
 }
+
+const goneLine: StoredLine = { text: "", style: plain };
 
 /** Styles go on from line to line; lines without sequences, which are most, are not parsed. */
 function styled(lines: readonly LogLine[], before: StoredLine | undefined): readonly StoredLine[] {

@@ -95,6 +95,9 @@ export function LogTools(props: LogToolsProps) {
           <p class="muted">Click a line number to select it, with Shift up to it. The address keeps the selection.</p>
         </div>
       </details>
+      {model.store.first.value > 0 && (
+        <span class="muted">lines before {(model.store.first.value + 1).toLocaleString("en")} are not kept</span>
+      )}
       <span class="muted number">
         {total.toLocaleString("en")} {total === 1 ? "line" : "lines"}
       </span>
@@ -144,15 +147,11 @@ function Search({ model, selection, onSearch }: LogToolsProps) {
   );
 }
 
-const longestDownload = 250_000;
-
-/** The lines as they were written, sequences included. */
+/** The bytes as they were written, sequences included. */
 async function download(model: LogModel, name: string): Promise<void> {
-  if (model.store.total.peek() > longestDownload || !(await model.store.wantAll()))
-    return confirmAloud("The log is too long for the browser. Use slipway logs instead.");
-  const parts: string[] = [];
-  model.store.forEach(({ text }) => parts.push(text, "\n"));
-  const url = URL.createObjectURL(new Blob(parts, { type: "text/plain" }));
+  const bytes = await model.raw().catch(() => undefined);
+  if (bytes === undefined) return confirmAloud("The server does not answer: nothing was downloaded");
+  const url = URL.createObjectURL(bytes);
   const link = document.createElement("a");
   link.href = url;
   link.download = name;

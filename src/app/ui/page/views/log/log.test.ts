@@ -51,6 +51,24 @@ describe("the store of lines", () => {
     expect(store.line(59_999)).toBeDefined();
   });
 
+  test("shows what is kept of a log whose first lines are gone", async () => {
+    const { fetch } = serverOf(5000);
+    const kept = 2300;
+    const store = new LogStore(async (from, count) => {
+      const page = await fetch(from, count);
+      const gone = Math.min(page.lines.length, Math.max(0, kept - page.from));
+      // The server goes on where lines are kept.
+      return gone === 0 ? page : await fetch(Math.max(kept, page.from), count);
+    });
+    await store.open();
+    expect(store.first.value).toBe(0);
+    store.want({ first: 0, end: 10 });
+    await expect.poll(() => store.first.value).toBe(kept);
+    expect(store.line(kept)?.text).toBe("line 2300");
+    expect(await store.wantAll()).toBe(true);
+    expect(store.line(4999)?.text).toBe("line 4999");
+  });
+
   test("takes lines that arrive, once each, with the style of the lines before", () => {
     const store = new LogStore(serverOf(0).fetch);
     store.take({ from: 0, lines: [{ text: "\x1b[31mone" }, { text: "two" }], total: 2, isOver: false });
