@@ -21,7 +21,7 @@ function table(times) {
   const rows = [...projects].map(([project, own]) => [`${project}, ${own.length} files`, secondsOf(own)]);
   const files = times.map(({ file, seconds }) => [file, seconds]);
   const byMost = (list) => list.sort((one, other) => other[1] - one[1]);
-  const lines = [...byMost(rows), ["together", secondsOf(times)], ...byMost(files).slice(0, 10)];
+  const lines = [...byMost(rows), ["together", secondsOf(times)], ...byMost(files).slice(0, 30)];
   const shown = lines.map(([what, seconds]) => `${seconds.toFixed(1).padStart(8)} s  ${what}\n`);
   return `processor time of tests and the programs they have waited for:\n${shown.join("")}`;
 }

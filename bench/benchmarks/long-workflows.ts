@@ -1,5 +1,8 @@
+import { sized } from "../harness/sizes.ts";
+
 /** The most that a document may hold. */
 export const mostSteps = 1000;
+const written = sized(mostSteps);
 
 const workflowOf = (name: string, spec: readonly string[], steps: readonly string[]): string =>
   [
@@ -18,7 +21,7 @@ const workflowOf = (name: string, spec: readonly string[], steps: readonly strin
 export const longWorkflow = workflowOf(
   "long",
   [],
-  Array.from({ length: mostSteps }, (_, at) => [
+  Array.from({ length: written }, (_, at) => [
     `    s${at}:`,
     ...(at === 0 ? [] : [`      dependencies: [s${at - 1}]`]),
     "      container:",
@@ -36,7 +39,7 @@ const width = 100;
 export const richWorkflow = workflowOf(
   "rich",
   ["  params:", "    - {name: who, type: string, default: world}"],
-  Array.from({ length: mostSteps }, (_, at) => {
+  Array.from({ length: written }, (_, at) => {
     const [layer, place] = [Math.floor(at / width), at % width];
     const [left, right] = [`l${layer - 1}-s${place}`, `l${layer - 1}-s${(place + 1) % width}`];
     const behind = [

@@ -248,8 +248,9 @@ const perUser = 400;
 async function startWatched(
   environment: Environment,
   isOurs: boolean,
-  { watchers, slowReaders, objects, bytes }: Setup,
+  { watchers: named, slowReaders, objects, bytes }: Setup,
 ): Promise<Watched> {
+  const watchers = sized(named);
   const server = environment.worker(isOurs ? "ours/items-server" : "floors/fan-out", { isOurs });
   const load = environment.worker("load/http-watches");
   const endpoint = await server.call<Endpoint>("start", { dir: await environment.directory(), count: objects, bytes });

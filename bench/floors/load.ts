@@ -1,3 +1,5 @@
+import { isSmoke } from "../harness/sizes.ts";
+
 /** What one measured window did. `cpuUs` is the whole process's, user and system, children included. */
 export interface Window {
   readonly ops: number;
@@ -12,8 +14,8 @@ export interface WriteLoad {
   readonly dir: string;
 }
 
-/** Number of objects that the writes go to at random. */
-export const objects = 10_000;
+/** Number of objects that the writes go to at random. Each of 256 callers needs some of its own. */
+export const objects: number = isSmoke ? 1_000 : 10_000;
 export const objectName = (index: number): string => `item-${String(index).padStart(6, "0")}`;
 
 /** A fixed sequence of numbers below `below`, the same in every run. */

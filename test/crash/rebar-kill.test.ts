@@ -24,8 +24,8 @@ const random = seededRandom(seed);
 const kills = Number(process.env["SLIPWAY_CRASH_KILLS"] ?? rounds(2, 50));
 /** More kills than these strike fleets of their own. */
 const killsPerFleet = rounds(2, 5);
-const size = 10;
-const taskCount = 20;
+const size = rounds(5, 10);
+const taskCount = rounds(10, 20);
 /** Agents wait up to 30 s for a server that is away, and the machine that runs the test may be busy. */
 const patienceMs = 300_000;
 const kinds = ["server", "both", "agent"] as const;

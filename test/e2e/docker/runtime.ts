@@ -9,6 +9,7 @@ import { interactionContract } from "#kernel/runtimes/interaction.contract.ts";
 import { outcomeOf, runtimeContract } from "#kernel/runtimes/runtime.contract.ts";
 import { containerTask, plainSandbox, plainSetup, temporaryDirectory } from "#kernel/runtimes/testing/index.ts";
 import { testImage } from "#test/support/docker-engine.ts";
+import { rounds } from "#test/support/rounds.ts";
 import { engine } from "./engine.ts";
 
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
@@ -116,7 +117,7 @@ describe("containers", () => {
       ...plainSetup(testImage, "box", { limits: { memoryBytes: 16 * 1024 * 1024 } }),
       command: ["/bin/sh", "-c", "exec tail -c 100m /dev/zero"],
     };
-    const tasks = Array.from({ length: 12 }, (_, n) => ({ ...task(`oom/main/${n}`, ""), container: setup }));
+    const tasks = Array.from({ length: rounds(4, 12) }, (_, n) => ({ ...task(`oom/main/${n}`, ""), container: setup }));
     await Promise.all(tasks.map((one) => runtime.start(one)));
     for (const { id } of tasks)
       expect(await outcomeOf(runtime, id)).toMatchObject({ kind: "exited", code: 137, outOfMemory: true });

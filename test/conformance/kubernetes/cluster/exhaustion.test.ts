@@ -28,7 +28,8 @@ const measureMs = 1000 * Number(seconds ?? rounds(0.3, 1));
  */
 const memoryLimit = 300;
 const connectionMegabytes = 0.05;
-const largeList = rounds(4_000, 10_000);
+/** Objects of a list that is more than connections hold by themselves, and the bytes of each. */
+const [largeList, objectBytes] = rounds([1_000, 7_200], [10_000, 1_800]);
 const slowReaders = rounds(25, 200);
 /** The process may have no more files open; the rest is for the files themselves. */
 const mostFiles = Number(/Max open files +(\d+)/.exec(readFileSync("/proc/self/limits", "utf8"))?.[1] ?? 1024) - 200;
@@ -37,15 +38,21 @@ const manyConnections = Math.min(Number(process.env["IDLE_CONNECTIONS"] ?? round
 let directory: string;
 let server: TestServer;
 let api: Api;
-let attacker: string;
+let attacker: ChildProcess;
+let lines: AsyncIterator<string>;
 beforeAll(async () => {
-  attacker = await bundleProgram(join(import.meta.dirname, "suite/attacker.ts"));
+  const program = await bundleProgram(join(import.meta.dirname, "suite/attacker.ts"));
   directory = await temporaryDirectory();
   server = await startServer(directory, ["--log-level", "error"]);
   api = await openApi(server.kubeconfig);
+  attacker = spawn(process.execPath, [program, server.kubeconfig], { stdio: ["pipe", "pipe", "inherit"] });
+  lines = createInterface({ input: attacker.stdout ?? process.stdin })[Symbol.asyncIterator]();
   await fill();
 });
 afterAll(async () => {
+  const exited = once(attacker, "exit");
+  attacker.stdin?.end();
+  await exited;
   api.close();
   await server.stop();
   await endRunner(directory);
@@ -96,19 +103,12 @@ const percentile99 = (values: readonly number[]): number =>
 
 /** An attack in full swing; `end` ends it and tells its answers by status. */
 async function attack(name: string, number: number) {
-  const child: ChildProcess = spawn(process.execPath, [attacker, server.kubeconfig, name, String(number)], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  const lines = createInterface({ input: child.stdout ?? process.stdin })[Symbol.asyncIterator]();
-  const line = () => within(200_000, `a line of the attack by ${name}`, lines.next());
-  expect((await line()).value).toBe("begun");
+  const line = async () => (await within(200_000, `a line of the attack by ${name}`, lines.next())).value as string;
+  attacker.stdin?.write(`${number} ${name}\n`);
+  expect(await line()).toBe("begun");
   return async (): Promise<Readonly<Record<string, number>>> => {
-    const exited = once(child, "exit");
-    child.stdin?.end();
-    let last = "{}";
-    for (let one = await line(); one.done !== true; one = await line()) last = one.value;
-    await exited;
-    return JSON.parse(last) as Record<string, number>;
+    attacker.stdin?.write("\n");
+    return JSON.parse(await line()) as Record<string, number>;
   };
 }
 
@@ -196,7 +196,6 @@ test("readers who take a kilobyte of a large list a second are cut, and others a
   expect(during.megabytes - taken).toBeLessThan(memoryLimit);
 });
 
-/** Objects of two kilobytes each, more than connections hold by themselves. */
 async function fill(): Promise<void> {
   const path = "/api/v1/namespaces/large";
   await api.ask("POST", "/api/v1/namespaces", {
@@ -210,7 +209,7 @@ async function fill(): Promise<void> {
         apiVersion: "v1",
         kind: "ConfigMap",
         metadata: { name: `m${made}` },
-        data: { text: "x".repeat(1800) },
+        data: { text: "x".repeat(objectBytes) },
       };
       const { status, text } = await api.ask("POST", `${path}/configmaps`, { body });
       expect(status, text).toBe(201);

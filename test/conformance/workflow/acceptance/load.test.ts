@@ -29,7 +29,7 @@ function counting(client: ApiClient): { readonly client: ApiClient; readonly ask
 const timeout = 300_000;
 
 /** Line 37 says a thousand. */
-const count = rounds(250, 1_000);
+const count = rounds(100, 1_000);
 
 test(`line 37: ${count} workflows of 10 steps end, and then nobody asks for anything`, { timeout }, async () => {
   plane = await WorkflowPlane.bare();
