@@ -11,8 +11,8 @@ const fs = require("node:fs");
 const path = require("node:path");
 const vm = require("node:vm");
 
-/** Of compiled code, 1 to 5 MB each: one for each command, build and version of Node.js. */
-const mostFiles = 32;
+/** Of compiled code, 1 to 5 MB each, one for each command, build and version of Node.js: as many as there are commands. */
+const mostFiles = 48;
 
 // As `wharf` it is the original's command: its arguments are those of `slipway wharf`.
 if (path.basename(process.argv[1] ?? "") === "wharf") process.argv.splice(2, 0, "wharf");

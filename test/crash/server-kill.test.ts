@@ -13,7 +13,7 @@ import { rounds } from "#test/support/rounds.ts";
 // A whole server is killed while 64 clients write over HTTPS and others watch. What was answered is there, and what a watcher was
 // told is what is stored: an event of a revision that was lost would be a lie that no list corrects.
 
-const kills = rounds(3, 50);
+const kills = rounds(2, 50);
 const writers = 64;
 const maps = "/api/v1/namespaces/default/configmaps";
 const collection = { group: "", resource: "configmaps" };

@@ -11,7 +11,7 @@ import { rounds } from "#test/support/rounds.ts";
 // A server that is killed with SIGKILL while lines are being inserted has each line once that it has acknowledged as durable, and each that a follower
 // has seen, under the same number. The next server goes on.
 
-const kills = rounds(3, 50);
+const kills = rounds(2, 50);
 let directory = "";
 let program = "";
 beforeAll(async () => {

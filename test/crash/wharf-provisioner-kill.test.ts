@@ -17,7 +17,7 @@ import { rounds } from "#test/support/rounds.ts";
 // A provisioner is killed at random moments while clients ask for workers, and started again on what it has left. Clients
 // try again until they get an answer, as wharf-api does.
 
-const kills = rounds(5, 60);
+const kills = rounds(3, 60);
 const workersInAll = 10;
 let root: string;
 let programs: readonly [provisioner: string, worker: string];

@@ -16,7 +16,7 @@ import { rounds } from "#test/support/rounds.ts";
 // A worker that is killed with SIGKILL at a random moment leaves results that can be read: of each log what followers were given and no half
 // line, no half file.
 
-const kills = rounds(3, 50);
+const kills = rounds(2, 50);
 let directory = "";
 let program = "";
 beforeAll(async () => {

@@ -16,7 +16,7 @@ import { rounds } from "#test/support/rounds.ts";
 // A worker that is killed with SIGKILL at a random moment leaves processes, scratch and results that nobody ends. The next build of the same user
 // ends all of it, whatever it is a build of.
 
-const kills = rounds(3, 50);
+const kills = rounds(2, 50);
 
 // One step with a process that leaves its group, one that ignores what it is asked, one that is quick.
 const definition = `s:

@@ -15,6 +15,7 @@ import {
   temporaryDirectory,
   type TestServer,
 } from "#test/support/slipway.ts";
+import { commandLine } from "#test/support/command-line.ts";
 import { within } from "#test/support/within.ts";
 
 let directory: string;
@@ -31,8 +32,15 @@ afterAll(async () => {
   await removeDirectory(directory);
 });
 
-/** The command line against the server of this file. */
-const cli = (...args: string[]): Promise<Finished> => slipway(args, { env: { SLIPWAY_KUBECONFIG: server.kubeconfig } });
+/** The command line against the server of this file, in this process: what is the process's own, signals and the like, has tests of its own. */
+const cli = async (...args: string[]): Promise<Finished> => {
+  const line = await commandLine({
+    directory: root,
+    home: directory,
+    variables: cleanEnvironment({ SLIPWAY_KUBECONFIG: server.kubeconfig }),
+  });
+  return await line.run(...args);
+};
 
 async function must(...args: string[]): Promise<string> {
   const { code, out, err } = await cli(...args);
@@ -187,7 +195,9 @@ test("completion scripts exist for each shell, and words are completed", async (
   expect((await slipway(["complete", "--", "desc"])).out).toContain("describe");
   await cli("run", await workflowFile("completed", { a: shell("true") }));
   // Words are looked up for a second at most, which a busy machine may take for the connection alone.
-  await expect.poll(() => must("complete", "--", "describe", "comp"), { timeout: 60_000 }).toContain("completed");
+  const env = { SLIPWAY_KUBECONFIG: server.kubeconfig };
+  const completed = async () => (await slipway(["complete", "--", "describe", "comp"], { env })).out;
+  await expect.poll(completed, { timeout: 60_000 }).toContain("completed");
 });
 
 test("version, help and unknown words", async () => {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { controllersCommand } from "#app/cli/commands/controllers.ts";
 import { crdsCommand } from "#app/cli/commands/crds.ts";
 import { giveRights } from "#test/support/accounts.ts";
@@ -23,25 +23,37 @@ import {
 // controllers. What they know of it is its kubeconfig.
 
 const patience = { timeout: 60_000 };
-let directory: string;
+/** One for all tests: what each makes there has names of its own. */
 let cluster: Awaited<ReturnType<typeof openBareCluster>>;
+let clusterDirectory: string;
 let kubeconfig: string;
+let directory: string;
 let started: Started[];
-beforeEach(async () => {
-  directory = await temporaryDirectory();
-  kubeconfig = join(directory, "cluster.kubeconfig");
-  started = [];
+beforeAll(async () => {
+  clusterDirectory = await temporaryDirectory();
+  kubeconfig = join(clusterDirectory, "cluster.kubeconfig");
   cluster = await openBareCluster(kubeconfig);
   const rights = blocksOf("docs/guides/cluster.md").find(({ text }) => text.includes("kind: ClusterRole"));
-  const accounts = ["slipway-controllers", "tink-server"].map((name) => [name, join(directory, `${name}.kubeconfig`)]);
-  await giveRights(kubeconfig, rights?.text ?? "", Object.fromEntries(accounts) as Record<string, string>);
+  const accounts = Object.fromEntries(["slipway-controllers", "tink-server"].map((name) => [name, fileOf(name)]));
+  await giveRights(kubeconfig, rights?.text ?? "", accounts);
+});
+afterAll(async () => {
+  await cluster.close();
+  await removeDirectory(clusterDirectory);
+});
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+  started = [];
 });
 afterEach(async () => {
-  await Promise.all(started.map((program) => program.end("SIGKILL")));
+  // So that no Lease is left for the next test to wait for.
+  await Promise.all(started.map((program) => program.end("SIGTERM")));
   await endRunner(join(directory, "agent"));
-  await cluster.close();
   await removeDirectory(directory);
 });
+
+/** The kubeconfig of an account. */
+const fileOf = (account: string) => join(clusterDirectory, `${account}.kubeconfig`);
 
 /** A program at work. */
 interface Started {
@@ -76,7 +88,7 @@ function start(...words: readonly string[]): Started {
 /** With the rights that the guide gives to such a program. */
 const onCluster = (...words: readonly string[]): Started => {
   const account = words.includes("server") ? "tink-server" : "slipway-controllers";
-  return start(...words, "--kubeconfig", join(directory, `${account}.kubeconfig`));
+  return start(...words, "--kubeconfig", fileOf(account));
 };
 
 const kubectl = async (words: readonly string[], input?: string): Promise<string> => {
@@ -135,78 +147,83 @@ test("what a cluster does not serve is told by name, with the command that insta
   expect(code).toBe(1);
   expect(err).toContain("the cluster does not serve runactions.v1alpha1.slipway.dev, workflows.v1alpha1.slipway.dev, ");
   expect(err).toContain("slipway crds | kubectl apply --server-side -f -");
-  await installDefinitions();
-  const controllers = onCluster("controllers");
-  await expect.poll(controllers.said, patience).toContain("controllers started");
-  expect(await controllers.end("SIGTERM")).toBe(0);
 });
 
-test("machines are provisioned by a controller, a server and an agent that share nothing but the cluster", async () => {
-  await installDefinitions();
-  onCluster("tink", "controller");
-  await startAgents();
-  await provision("w", "true", `echo done >> ${directory}/out`);
-  await kubectl(["wait", "--for=condition=Succeeded", "workflows.tinkerbell.org/w", "--timeout=60s"]);
-  expect(await file("out")).toBe("done\n");
-  expect(await kubectl(["get", "agents.slipway.dev", "-o", "jsonpath={.items[*].spec.agentID}"])).toBe("m-1");
-  const script = `trap 'echo told >> ${directory}/stopped; exit 1' TERM; echo ready >> ${directory}/stopped; while :; do sleep 0.05; done`;
-  await provision("stopped", script);
-  await expect.poll(() => file("stopped"), patience).toBe("ready\n");
-  // Returns when the object is gone.
-  await kubectl(["delete", "workflows.tinkerbell.org", "stopped", "--timeout=60s"]);
-  expect(await file("stopped")).toBe("ready\ntold\n");
-});
+describe("with the definitions", () => {
+  beforeAll(installDefinitions);
 
-test("one of two controllers acts; when it is killed the other takes over, and nothing is done twice", async () => {
-  await installDefinitions();
-  const holder = () =>
-    kubectl(["get", "lease", "slipway-tink-controller", "-o", "jsonpath={.spec.holderIdentity}", "--ignore-not-found"]);
-  const first = onCluster("tink", "controller");
-  await expect.poll(first.said, patience).toContain("leadership gained");
-  const second = onCluster("tink", "controller");
-  await startAgents();
-  await provision("w", `echo begun >> ${directory}/out; while ! test -e ${directory}/gate; do sleep 0.05; done`);
-  await expect.poll(() => file("out"), patience).toBe("begun\n");
-  const before = await holder();
-  await first.end("SIGKILL");
-  expect(second.said()).not.toContain("leadership gained");
-  await writeFile(join(directory, "gate"), "");
-  await expect.poll(second.said, patience).toContain("leadership gained");
-  expect(await holder()).not.toBe(before);
-  await kubectl(["wait", "--for=condition=Succeeded", "workflows.tinkerbell.org/w", "--timeout=60s"]);
-  await provision("next", "true");
-  await expect.poll(() => stateOf("next"), patience).toBe("SUCCESS");
-  expect(await file("out")).toBe("begun\n");
-  expect(await second.end("SIGTERM")).toBe(0);
-});
+  test("machines are provisioned by a controller, a server and an agent that share nothing but the cluster", async () => {
+    onCluster("tink", "controller");
+    await startAgents();
+    await provision("w", "true", `echo done >> ${directory}/out`);
+    await kubectl(["wait", "--for=condition=Succeeded", "workflows.tinkerbell.org/w", "--timeout=60s"]);
+    expect(await file("out")).toBe("done\n");
+    expect(await kubectl(["get", "agents.slipway.dev", "-o", "jsonpath={.items[*].spec.agentID}"])).toBe("m-1");
+    const script = `trap 'echo told >> ${directory}/stopped; exit 1' TERM; echo ready >> ${directory}/stopped; while :; do sleep 0.05; done`;
+    await provision("stopped", script);
+    await expect.poll(() => file("stopped"), patience).toBe("ready\n");
+    // Returns when the object is gone.
+    await kubectl(["delete", "workflows.tinkerbell.org", "stopped", "--timeout=60s"]);
+    expect(await file("stopped")).toBe("ready\ntold\n");
+  });
 
-test("runs of Slipway's own language are carried out, and people act on them as anywhere", async () => {
-  await installDefinitions();
-  const controllers = onCluster("controllers");
-  await expect.poll(controllers.said, patience).toContain("controllers started");
-  const verbs = ["create", "get", "list", "patch", "watch"].map((verb) => `--verb=${verb}`);
-  await grant("config-maps", ...verbs, "--resource=configmaps");
-  const template = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "made" }, data: { by: "a step" } };
-  const steps = {
-    ask: { approval: {} },
-    make: { dependencies: ["ask"], operation: "Apply", template },
-  };
-  const workflow = { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", metadata: { name: "w" }, spec: { steps } };
-  await kubectl(["apply", "-f", "-"], JSON.stringify(workflow));
-  await kubectl(["wait", "--for=jsonpath={.status.phase}=Suspended", "workflows.slipway.dev/w", "--timeout=60s"]);
-  const action = {
-    apiVersion: "slipway.dev/v1alpha1",
-    kind: "RunAction",
-    metadata: { name: "yes" },
-    spec: {
-      target: { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", name: "w" },
-      action: "approve",
-      step: "ask",
-    },
-  };
-  await kubectl(["apply", "-f", "-"], JSON.stringify(action));
-  await kubectl(["wait", "--for=condition=Complete", "workflows.slipway.dev/w", "--timeout=60s"]);
-  expect(await kubectl(["get", "configmap", "made", "-o", "jsonpath={.data.by}"])).toBe("a step");
+  test("one of two controllers acts; when it is killed the other takes over, and nothing is done twice", async () => {
+    const holder = () =>
+      kubectl([
+        "get",
+        "lease",
+        "slipway-tink-controller",
+        "-o",
+        "jsonpath={.spec.holderIdentity}",
+        "--ignore-not-found",
+      ]);
+    const first = onCluster("tink", "controller");
+    await expect.poll(first.said, patience).toContain("leadership gained");
+    const second = onCluster("tink", "controller");
+    await startAgents();
+    await provision("long", `echo begun >> ${directory}/out; while ! test -e ${directory}/gate; do sleep 0.05; done`);
+    await expect.poll(() => file("out"), patience).toBe("begun\n");
+    const before = await holder();
+    await first.end("SIGKILL");
+    expect(second.said()).not.toContain("leadership gained");
+    await writeFile(join(directory, "gate"), "");
+    await expect.poll(second.said, patience).toContain("leadership gained");
+    expect(await holder()).not.toBe(before);
+    await kubectl(["wait", "--for=condition=Succeeded", "workflows.tinkerbell.org/long", "--timeout=60s"]);
+    await provision("next", "true");
+    await expect.poll(() => stateOf("next"), patience).toBe("SUCCESS");
+    expect(await file("out")).toBe("begun\n");
+    expect(await second.end("SIGTERM")).toBe(0);
+  });
+
+  test("runs of Slipway's own language are carried out, and people act on them as anywhere", async () => {
+    const controllers = onCluster("controllers");
+    await expect.poll(controllers.said, patience).toContain("controllers started");
+    const verbs = ["create", "get", "list", "patch", "watch"].map((verb) => `--verb=${verb}`);
+    await grant("config-maps", ...verbs, "--resource=configmaps");
+    const template = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "made" }, data: { by: "a step" } };
+    const steps = {
+      ask: { approval: {} },
+      make: { dependencies: ["ask"], operation: "Apply", template },
+    };
+    const workflow = { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", metadata: { name: "w" }, spec: { steps } };
+    await kubectl(["apply", "-f", "-"], JSON.stringify(workflow));
+    await kubectl(["wait", "--for=jsonpath={.status.phase}=Suspended", "workflows.slipway.dev/w", "--timeout=60s"]);
+    const action = {
+      apiVersion: "slipway.dev/v1alpha1",
+      kind: "RunAction",
+      metadata: { name: "yes" },
+      spec: {
+        target: { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", name: "w" },
+        action: "approve",
+        step: "ask",
+      },
+    };
+    await kubectl(["apply", "-f", "-"], JSON.stringify(action));
+    await kubectl(["wait", "--for=condition=Complete", "workflows.slipway.dev/w", "--timeout=60s"]);
+    expect(await kubectl(["get", "configmap", "made", "-o", "jsonpath={.data.by}"])).toBe("a step");
+    expect(await controllers.end("SIGTERM")).toBe(0);
+  });
 });
 
 test("a control plane of slipway up is left to its own controllers", async () => {
@@ -239,7 +256,6 @@ test.each(crdsCommand.examples)("%s", async (example) => {
 });
 
 test.each(controllersCommand.examples)("%s", async (example) => {
-  await installDefinitions();
   const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "slipway" } };
   await kubectl(["apply", "-f", "-"], JSON.stringify(namespace));
   const words = example.split(" ").slice(1);

@@ -11,18 +11,27 @@ const name = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/;
 /** Clocks change at quarters of an hour, so an offset holds to the end of the quarter it was asked for. */
 const quarter: Millis = 15 * 60_000;
 
+/** Opening a zone takes most of a millisecond, and a schedule asks for its own each time it is looked at. */
+const opened = new Map<string, TimeZone>();
+const mostOpened = 100;
+
 /**
  * A zone of the IANA database by its name, the one of this machine when it has none. The error is a message. `Local`,
  * which Go knows, is refused: it means something else on every machine. Case does not matter here, in Kubernetes it
  * does.
  */
 export function timeZone(zone?: string): Result<TimeZone, string> {
-  if (zone !== undefined && (!name.test(zone) || zone.toLowerCase() === "local")) return err(unknown(zone));
+  // That of this machine may be another one the next time.
+  if (zone === undefined) return ok(zoneOf(formatOf(zone)));
+  if (!name.test(zone) || zone.toLowerCase() === "local") return err(unknown(zone));
   try {
-    return ok(zoneOf(formatOf(zone)));
+    const known = opened.get(zone) ?? zoneOf(formatOf(zone));
+    if (opened.size >= mostOpened) opened.clear();
+    opened.set(zone, known);
+    return ok(known);
   } catch (thrown) {
     // The only way to ask whether a name is known.
-    if (thrown instanceof RangeError) return err(unknown(zone ?? ""));
+    if (thrown instanceof RangeError) return err(unknown(zone));
     throw thrown;
   }
 }
