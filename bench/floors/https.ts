@@ -29,7 +29,7 @@ interface Stored {
 /** Makes a group durable. */
 type Commit = (group: readonly Stored[]) => Promise<void>;
 
-async function toLog(dir: string): Promise<Commit> {
+export async function toLog(dir: string): Promise<Commit> {
   const file = await openAsync(join(dir, "floor.log"), "w+");
   await writeAsync(file, Buffer.alloc(segmentBytes), 0, segmentBytes, 0);
   await syncAsync(file);

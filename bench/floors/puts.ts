@@ -2,17 +2,33 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { ensureCertificates } from "#kernel/apiserver/index.ts";
+import { toLog } from "./https.ts";
+import { groupCommit } from "./load.ts";
 
-/** Floor of one request of R1: node:https, JSON.parse and JSON.stringify. Nothing is kept. */
-export async function start({ dir }: { readonly dir: string }) {
+interface StartOptions {
+  readonly dir: string;
+  /** Answers when the object is durable, as every acknowledged write is; default: keeps nothing. */
+  readonly isDurable?: boolean;
+}
+
+/** Floor of one request of R1: node:https, JSON.parse, JSON.stringify, an append to a log and its flush, by groups. */
+export async function start({ dir, isDurable = false }: StartOptions) {
   const certificates = await ensureCertificates(join(dir, "pki"), Date.now());
+  const commit = groupCommit(await toLog(dir));
   const server = createServer(certificates, (request, response) => {
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
     request.on("end", () => {
-      const body = JSON.stringify(JSON.parse(Buffer.concat(parts).toString("utf8")));
-      response.writeHead(200, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) });
-      response.end(body);
+      const bytes = Buffer.from(JSON.stringify(JSON.parse(Buffer.concat(parts).toString("utf8"))));
+      const answer = (status: number): void => {
+        response.writeHead(status, { "Content-Type": "application/json", "Content-Length": bytes.length });
+        response.end(bytes);
+      };
+      if (!isDurable) return answer(200);
+      commit({ name: request.url ?? "", bytes }).then(
+        () => answer(200),
+        () => answer(500),
+      );
     });
   });
   // Idle while others are measured.

@@ -34,6 +34,10 @@ const jobBody = JSON.stringify({
   NextIndex: 18,
 });
 
+const jobPath = "/api/v3/jobs/0c2a45b8-7d1c-4b8e-9b53-5d4d3bb6b3a1";
+/** As long as a machine's. */
+const bareToken = `Bearer ${"x".repeat(190)}`;
+
 /** Sends a request with JSON and reads the answer's. */
 export async function ask(
   connection: HttpConnection,
@@ -100,7 +104,7 @@ export async function run({ ms }: { readonly ms: number }): Promise<ClosedFigure
 }
 
 async function putThrice({ connection }: Machine): Promise<void> {
-  for (let count = 0; count < 3; count++) await ask(connection, "PUT", "/", "none", jobBody);
+  for (let count = 0; count < 3; count++) await ask(connection, "PUT", jobPath, bareToken, jobBody);
 }
 
 const to = (State: string): string => JSON.stringify([{ op: "replace", path: "/State", value: State }]);

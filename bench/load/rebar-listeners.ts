@@ -6,7 +6,8 @@ import { requireFiles } from "../ours/agents.ts";
 import { HttpConnection } from "./http-connection.ts";
 import { ask, type RebarTarget, textIn } from "./rebar-jobs.ts";
 
-// R2: event streams, each registered for one machine. Events are those of changes that this process makes itself.
+// R2: event streams, each registered for one machine, with tokens of machines as agents have them: a caller may keep 32
+// streams open. Events are those of changes that this process makes itself.
 
 interface Listener {
   readonly key: string;
@@ -15,8 +16,8 @@ interface Listener {
 
 const state = { listeners: [] as Listener[], target: undefined as RebarTarget | undefined };
 const together = 32;
-/** Machines of one process that there are; the other listeners wait for machines that do not come. */
-const mostMachines = 100;
+/** Machines of one process that there are; the other listeners, with their tokens, wait for machines that do not come. */
+const mostMachines = 200;
 const context = createSecureContext();
 
 export interface Listening extends RebarTarget {
@@ -28,27 +29,31 @@ export async function connect({ from, count, ...target }: Listening): Promise<vo
   requireFiles(count);
   const { authorization } = target;
   const connection = await HttpConnection.open(target);
-  const keys: string[] = [];
-  for (let at = 0; at < count; at++) keys.push(await keyOf(connection, authorization, at, from));
-  const token = authorization === undefined ? "none" : await tokenOf(connection, authorization);
+  const machines: { readonly key: string; readonly token: string }[] = [];
+  for (let at = 0; at < Math.min(count, mostMachines); at++)
+    machines.push(
+      authorization === undefined
+        ? { key: `bare-${from + at}`, token: "none" }
+        : await newMachine(connection, authorization, `listened-${from + at}`),
+    );
   connection.close();
   state.target = target;
-  const left = keys.values();
+  const left = Array.from({ length: count }, (_, at) => at).values();
   const openAll = async (): Promise<void> => {
-    for (const key of left) state.listeners.push({ key, socket: await open(target.port, token, key) });
+    for (const at of left) {
+      const { key = `absent-${from + at}` } = machines[at] ?? {};
+      const { token = "none" } = machines[at % mostMachines] ?? {};
+      state.listeners[at] = { key, socket: await open(target.port, token, key) };
+    }
   };
   await Promise.all(Array.from({ length: together }, openAll));
 }
 
-async function keyOf(connection: HttpConnection, authorization: string | undefined, at: number, from: number) {
-  if (at >= mostMachines || authorization === undefined) return `absent-${from + at}`;
-  const sent = JSON.stringify({ Name: `listened-${from + at}` });
-  return textIn((await ask(connection, "POST", "/api/v3/machines", authorization, sent)).json, "Uuid");
-}
-
-async function tokenOf(connection: HttpConnection, authorization: string): Promise<string> {
-  const path = "/api/v3/users/rocketskates/token?ttl=86400";
-  return textIn((await ask(connection, "GET", path, authorization)).json, "Token");
+async function newMachine(connection: HttpConnection, authorization: string, Name: string) {
+  const sent = JSON.stringify({ Name });
+  const key = textIn((await ask(connection, "POST", "/api/v3/machines", authorization, sent)).json, "Uuid");
+  const path = `/api/v3/machines/${key}/token?ttl=86400`;
+  return { key, token: textIn((await ask(connection, "GET", path, authorization)).json, "Token") };
 }
 
 /** Resolves when the registration is acknowledged. */

@@ -23,7 +23,8 @@ export function addController(manager: Manager, server: Promise<RebarServer>): v
   actions.addIndex(targetIndex, targetKeys);
   const machines = manager.mirror(Machine);
   controllerFor(manager, "rebar-machine")
-    .for(Machine)
+    // Their runs change with every job.
+    .for(Machine, { predicates: [({ type }) => type !== "update"] })
     .watches<RunAction>(RunAction, (action) => targetIn(action, Machine).map(splitKey))
     .with({ maxConcurrent: 4 })
     .complete({

@@ -66,13 +66,13 @@ export class Callers {
   /** A caller with the rights of a subject; undefined if it is gone. */
   callerOf(subject: TokenSubject): Caller | undefined {
     const { world } = this.#parts;
-    const secrets = secretsOf(world, subject)?.join("\n");
+    const secrets = secretsOf(world, subject);
     if (secrets === undefined) return undefined;
     return {
       principal: principalOf(subject),
       subject,
       may: this.#mayOf(subject),
-      isValid: () => secretsOf(world, subject)?.join("\n") === secrets,
+      isValid: () => secretsOf(world, subject)?.every((secret, index) => secret === secrets[index]) === true,
     };
   }
 

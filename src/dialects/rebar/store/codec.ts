@@ -1,4 +1,5 @@
 import {
+  deepFreeze,
   type Instant,
   isJsonObject,
   type JsonObject,
@@ -90,6 +91,8 @@ export interface Records {
   readonly previous: Job | undefined;
 }
 
+export const noRecords: Records = { current: undefined, previous: undefined };
+
 export function recordsIn(spec: JsonObject): Records {
   const { currentJobRecord, previousJobRecord } = spec;
   return { current: jobIn(currentJobRecord), previous: jobIn(previousJobRecord) };
@@ -109,17 +112,27 @@ function jobIn(record: unknown): Job | undefined {
   return job;
 }
 
-const recordOf = (job: Job): JsonObject => recordOfJob.get(job) ?? specOf(job);
+/** The spec of a job: one object for its record and for its own object. */
+export function recordOf(job: Job): JsonObject {
+  const known = recordOfJob.get(job);
+  if (known !== undefined) return known;
+  const record = specOf(job);
+  recordOfJob.set(job, record);
+  return record;
+}
 
-/** The fields that are stored. */
-export function specOf(object: AnyObject, records?: Records): JsonObject {
+/** The fields that are stored. Frozen, so that the API takes it without a copy. */
+function specOf(object: AnyObject, records?: Records): JsonObject {
   // Not by deletion: objects with deleted members are slow ever after.
   const spec: Record<string, JsonObject[string]> = {};
-  for (const [name, value] of Object.entries(asJson(object))) if (!computed.has(name)) spec[name] = value;
+  const json = asJson(object);
+  for (const name in json) if (!computed.has(name)) spec[name] = json[name];
   if (records?.current !== undefined) spec["currentJobRecord"] = recordOf(records.current);
   if (records?.previous !== undefined) spec["previousJobRecord"] = recordOf(records.previous);
-  return spec;
+  return deepFreeze(spec);
 }
+
+const isJob = (object: AnyObject): object is Job => "ExitState" in object;
 
 /** A new object to be stored; `revision` is that of its bundle. */
 export function encodeNew(
@@ -130,7 +143,7 @@ export function encodeNew(
 ): KubeObject {
   const { namespace, bundle } = place;
   const type = kindOf[collection];
-  const spec = specOf(object);
+  const spec = isJob(object) ? recordOf(object) : specOf(object);
   const key = keyIn(collection, spec);
   const labels =
     collection === "jobs"
@@ -149,10 +162,10 @@ export function encodeNew(
 }
 
 /** The next version of a stored object. */
-export function encodeNext(object: AnyObject, old: Kept, now: Instant, records?: Records): KubeObject {
+export function encodeNext(object: AnyObject, old: Kept, now: Instant, records?: Records): Kept {
   return {
     ...old,
-    spec: specOf(object, records),
+    spec: isJob(object) ? recordOf(object) : specOf(object, records),
     status: statusOf(object, old, now),
   };
 }
@@ -180,7 +193,8 @@ function statusOf(object: AnyObject, old: Kept | undefined, now: Instant): Statu
     begun = begunAt(object, old, now);
   }
   const writes = (status?.writes ?? 0) + 1;
-  return { validated: true, available, errors, conditions, writes, ...(begun === undefined ? {} : { begun }) };
+  const next = { validated: true, available, errors, conditions, writes, ...(begun === undefined ? {} : { begun }) };
+  return deepFreeze(next);
 }
 
 /** Of a bundle's object; undefined for writable ones. */

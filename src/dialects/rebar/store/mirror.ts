@@ -7,7 +7,7 @@ import type { Collection, ObjectOf, Prefs } from "../objects.ts";
 import type { World } from "../world.ts";
 import { builtIn, defaultPrefs } from "./built-in.ts";
 import type { Kept, Records } from "./codec.ts";
-import { type Entry, Table } from "./table.ts";
+import { type Entry, type Sent, Table } from "./table.ts";
 
 export type StoredBundle = Stored<KubeObject & { readonly spec: JsonObject }>;
 export const bundleName = (object: StoredBundle): string => textAt(object.spec, "meta", "Name") ?? "";
@@ -62,8 +62,8 @@ export class Mirror implements World {
   }
 
   /** Undefined if it is not newer than what is known. */
-  put<C extends Collection>(collection: C, object: Kept): Applied<C> | undefined {
-    const applied = this.table(collection).put(object);
+  put<C extends Collection>(collection: C, object: Kept, sent?: Sent<C>): Applied<C> | undefined {
+    const applied = this.table(collection).put(object, sent);
     if (applied !== undefined && collection === "machines")
       this.#layRecords(applied.before?.records, applied.entry.records);
     return applied;

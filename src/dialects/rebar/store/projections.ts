@@ -2,7 +2,7 @@ import { type Cancel, type Clock, jsonEquals, keyedSerializer, type Logger, mess
 import { isConflict, isNotFound } from "#kernel/model/index.ts";
 import { Refused } from "../failure.ts";
 import type { Job } from "../objects.ts";
-import { specOf } from "./codec.ts";
+import { recordOf } from "./codec.ts";
 import type { Mirror } from "./mirror.ts";
 import type { Writer } from "./writer.ts";
 
@@ -39,7 +39,7 @@ export class Projections {
   /** The object is durable and equal when this resolves. */
   write(job: Job): Promise<void> {
     return this.#inTurn(job.Uuid, async () => {
-      const spec = specOf(job);
+      const spec = recordOf(job);
       for (let tries = 1; ; tries++) {
         const entry = this.#mirror.table("jobs").entry(job.Uuid);
         if (entry !== undefined && jsonEquals(entry.object.spec, spec)) return;

@@ -1,7 +1,7 @@
-import { jsonEquals } from "#lib/base/index.ts";
+import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
 import { isAtLeast } from "#kernel/kit/index.ts";
 import type { Collection, ObjectOf } from "../objects.ts";
-import { decode, keyIn, type Kept, type Records, recordsIn, revisionOf, writable, writesOf } from "./codec.ts";
+import { decode, keyIn, type Kept, noRecords, type Records, recordsIn, revisionOf, writable, writesOf } from "./codec.ts";
 
 /** A stored object, read. */
 export interface Entry<C extends Collection = Collection> {
@@ -17,16 +17,22 @@ export interface Entry<C extends Collection = Collection> {
   readonly records: Records;
 }
 
-const noRecords: Records = { current: undefined, previous: undefined };
+/** What was encoded as a spec. An object with this very spec need not be read. */
+export interface Sent<C extends Collection> {
+  readonly spec: JsonObject;
+  readonly wire: ObjectOf[C];
+  readonly records: Records;
+}
 
 /** `bundleOf` names the bundle of a revision, if that is in force. */
-function entryOf<C extends Collection>(collection: C, object: Kept, bundle: string): Entry<C> {
+function entryOf<C extends Collection>(collection: C, object: Kept, bundle: string, sent?: Sent<C>): Entry<C> {
   const { status } = object;
   const before = status?.before;
   const isNew = writesOf(object) === undefined;
   const spec = before ?? object.spec;
-  const records = collection === "machines" ? recordsIn(spec) : noRecords;
-  const decoded = isNew ? undefined : decode(collection, spec, status, bundle);
+  const known = sent?.spec === spec ? sent : undefined;
+  const records = known?.records ?? (collection === "machines" ? recordsIn(spec) : noRecords);
+  const decoded = isNew ? undefined : (known?.wire ?? decode(collection, spec, status, bundle));
   // Only the machine's record says which job is the current one.
   const wire = decoded !== undefined && collection === "jobs" ? { ...decoded, Current: false } : decoded;
   return {
@@ -71,7 +77,7 @@ export class Table<C extends Collection> {
   }
 
   /** Undefined for what is not newer than what is known. */
-  put(object: Kept): { readonly entry: Entry<C>; readonly before: Entry<C> | undefined } | undefined {
+  put(object: Kept, sent?: Sent<C>): { readonly entry: Entry<C>; readonly before: Entry<C> | undefined } | undefined {
     const { name, uid, resourceVersion } = object.metadata;
     const before = this.#byName.get(name);
     const known = before?.object.metadata;
@@ -79,7 +85,8 @@ export class Table<C extends Collection> {
     if (known?.uid === uid && isAtLeast(known.resourceVersion, resourceVersion)) return undefined;
     const revision = revisionOf(object);
     const bundle = revision === undefined ? writable : (this.#bundleOf(revision) ?? writable);
-    const entry = entryOf(this.#collection, known?.uid === uid ? marked(object, before?.object) : object, bundle);
+    const seen = known?.uid === uid ? marked(object, before?.object) : object;
+    const entry = entryOf(this.#collection, seen, bundle, sent);
     this.#replace(name, before, entry);
     return { entry, before };
   }

@@ -4,10 +4,10 @@ import { ApiError, isAlreadyExists, isNotFound } from "#kernel/model/index.ts";
 import { Refused, refusal } from "../failure.ts";
 import { kindOf } from "../kinds.ts";
 import { keyOf } from "../model/read.ts";
-import type { AnyObject, Collection } from "../objects.ts";
-import { encodeNew, encodeNext, keptOf, type Kept, type Records } from "./codec.ts";
+import type { AnyObject, Collection, ObjectOf } from "../objects.ts";
+import { encodeNew, encodeNext, keptOf, type Kept, noRecords, type Records } from "./codec.ts";
 import type { Applied, Mirror } from "./mirror.ts";
-import type { Entry } from "./table.ts";
+import type { Entry, Sent } from "./table.ts";
 
 export interface WriterParts {
   readonly client: ApiClient;
@@ -45,14 +45,14 @@ export class Writer {
   async replace<C extends Collection>(
     collection: C,
     entry: Entry<C>,
-    object: AnyObject,
-    records?: Records,
+    object: ObjectOf[C],
+    records: Records = noRecords,
   ): Promise<Applied<C>> {
     const { client, clock } = this.#parts;
     const next = encodeNext(object, entry.object, clock.now(), records);
     return await this.#alone(collection, entry.object.metadata.name, async () => {
       const written = await refusing(collection, entry.key, "PUT", () => client.update(kindOf[collection], next));
-      return this.#applied(collection, keptOf(written));
+      return this.#applied(collection, keptOf(written), { spec: next.spec, wire: object, records });
     });
   }
 
@@ -113,10 +113,10 @@ export class Writer {
     else if (known !== undefined) mirror.drop(collection, known.object, false);
   }
 
-  #applied<C extends Collection>(collection: C, object: Kept): Applied<C> {
+  #applied<C extends Collection>(collection: C, object: Kept, sent?: Sent<C>): Applied<C> {
     const { mirror } = this.#parts;
     const before = mirror.table(collection).named(object.metadata.name);
-    const applied = mirror.put(collection, object);
+    const applied = mirror.put(collection, object, sent);
     if (applied !== undefined) return applied;
     // Its event came first.
     const entry = mirror.table(collection).named(object.metadata.name);

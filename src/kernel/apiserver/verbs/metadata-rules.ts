@@ -27,11 +27,12 @@ const collectionRules: readonly (readonly [string, (value: JsonValue) => readonl
   ["ownerReferences", checkOwners],
 ];
 
-/** Collections shared with `old`, the stored object, were checked before. */
+/** What is shared with `old`, the stored object, was checked before. */
 export function checkMetadata(object: JsonObject, type: ResourceType, old: JsonObject = {}): readonly StatusCause[] {
   const metadata = metadataOf(object);
   const before = metadataOf(old);
-  const causes = [...checkName(metadata, type)];
+  const { name } = before;
+  const causes = name !== undefined && name === metadata["name"] ? [] : [...checkName(metadata, type)];
   for (const [member, check] of collectionRules) {
     const value = metadata[member];
     if (value !== undefined && value !== before[member]) causes.push(...check(value));
