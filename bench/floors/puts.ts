@@ -5,14 +5,8 @@ import { ensureCertificates } from "#kernel/apiserver/index.ts";
 import { toLog } from "./https.ts";
 import { groupCommit } from "./load.ts";
 
-interface StartOptions {
-  readonly dir: string;
-  /** Answers when the object is durable, as every acknowledged write is; default: keeps nothing. */
-  readonly isDurable?: boolean;
-}
-
-/** Floor of one request of R1: node:https, JSON.parse, JSON.stringify, an append to a log and its flush, by groups. */
-export async function start({ dir, isDurable = false }: StartOptions) {
+/** Floor of one request of R1: node:https, JSON.parse, JSON.stringify, an append to a log, one flush for each group. */
+export async function start({ dir }: { readonly dir: string }) {
   const certificates = await ensureCertificates(join(dir, "pki"), Date.now());
   const commit = groupCommit(await toLog(dir));
   const server = createServer(certificates, (request, response) => {
@@ -24,7 +18,6 @@ export async function start({ dir, isDurable = false }: StartOptions) {
         response.writeHead(status, { "Content-Type": "application/json", "Content-Length": bytes.length });
         response.end(bytes);
       };
-      if (!isDurable) return answer(200);
       commit({ name: request.url ?? "", bytes }).then(
         () => answer(200),
         () => answer(500),

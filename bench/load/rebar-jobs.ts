@@ -2,7 +2,7 @@ import { type ClosedFigures, closedLoop } from "../harness/closed-loop.ts";
 import { HttpConnection, requestHead, type Target } from "./http-connection.ts";
 
 // R1: each machine asks for its next job, says that it runs and that it has finished, over a connection of its own. Against the floor
-// three PUTs with a body of a job's size.
+// three PUTs with the same headers and a body of a job's size.
 
 export interface RebarTarget extends Target {
   readonly ca: string;

@@ -38,3 +38,22 @@ test("a body that fits is read whole", async () => {
   expect(await boundedText(body, 4)).toBe("fits");
   expect(await boundedText(null, 4)).toBe("");
 });
+
+test("a body that ends before it was complete is refused, also when it was cut before it was read", async () => {
+  const [cut, gone] = [new PassThrough(), new PassThrough()];
+  const read = boundedText(cut, 100);
+  cut.write("half");
+  cut.destroy();
+  await expect(read).rejects.toMatchObject({ kind: "incomplete-body" });
+  gone.destroy();
+  await expect(boundedText(gone, 100)).rejects.toMatchObject({ kind: "incomplete-body" });
+});
+
+test("one that is too long is read on from a stream, too, and its stream stays open", async () => {
+  const body = new PassThrough();
+  const read = boundedText(body, 4);
+  body.write("too");
+  body.end(" long");
+  await expect(read).rejects.toMatchObject({ kind: "too-large" });
+  expect(body.errored).toBeNull();
+});

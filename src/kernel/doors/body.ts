@@ -37,16 +37,15 @@ export async function readBody(body: Body, mostBytes: number, what = "a body"): 
 function flow(body: Readable, take: (chunk: Uint8Array) => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (): void => {
-      body.off("data", onData);
+      body.off("data", onData).off("end", end).off("error", reject).off("close", cut);
       resolve();
     };
+    const cut = (): void => reject(body.errored ?? new Error("the connection was closed"));
     const onData = (chunk: Uint8Array): void => {
       if (!take(chunk)) end();
     };
-    const fail = (cause?: Error): void => reject(cause ?? new Error("the connection was closed"));
     if (body.readableEnded) return resolve();
-    if (body.destroyed) return fail(body.errored ?? undefined);
-    body.once("end", end).once("error", fail).once("close", fail);
-    body.on("data", onData);
+    if (body.destroyed) return cut();
+    body.once("end", end).once("error", reject).once("close", cut).on("data", onData);
   });
 }

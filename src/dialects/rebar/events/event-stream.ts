@@ -14,11 +14,14 @@ const longestFilter = 4096;
 
 type Socket = Pick<TextSocket, "send" | "listen" | "close" | "cut" | "closed" | "backlog">;
 
-/** Fans events out to connections; each event is encoded once. */
+/** Fans events out to connections; each event is encoded once. Most agents wait for one machine: found by its key. */
 export class EventStreams {
   readonly #store: Pick<RebarStore, "listen">;
   readonly #clock: Clock;
   readonly #open = new Set<EventStream>();
+  /** Those that wait for any key. */
+  readonly #ofAllKeys = new Set<EventStream>();
+  readonly #byKey = new Map<string, Set<EventStream>>();
   #stop: (() => void) | undefined;
 
   constructor(store: Pick<RebarStore, "listen">, clock: Clock) {
@@ -28,11 +31,17 @@ export class EventStreams {
 
   /** Takes the connection over until it ends. */
   add(socket: Socket, caller: Caller): void {
-    const stream = new EventStream(socket, caller, this.#clock);
+    let keys: ReadonlySet<string> | undefined = noKeys;
+    const stream: EventStream = new EventStream(socket, caller, this.#clock, (wanted) => {
+      this.#unindex(stream, keys);
+      keys = wanted;
+      this.#index(stream, keys);
+    });
     this.#open.add(stream);
     this.#stop ??= this.#store.listen((event) => this.#send(event));
     void socket.closed.then(() => {
       this.#open.delete(stream);
+      this.#unindex(stream, keys);
       if (this.#open.size > 0) return;
       this.#stop?.();
       this.#stop = undefined;
@@ -44,10 +53,41 @@ export class EventStreams {
     for (const stream of this.#open) stream.close(1001, "the server stops");
   }
 
+  #index(stream: EventStream, keys: ReadonlySet<string> | undefined): void {
+    if (keys === undefined) this.#ofAllKeys.add(stream);
+    for (const key of keys ?? []) {
+      const streams = this.#byKey.get(key);
+      if (streams === undefined) this.#byKey.set(key, new Set([stream]));
+      else streams.add(stream);
+    }
+  }
+
+  #unindex(stream: EventStream, keys: ReadonlySet<string> | undefined): void {
+    if (keys === undefined) this.#ofAllKeys.delete(stream);
+    for (const key of keys ?? []) {
+      const streams = this.#byKey.get(key);
+      streams?.delete(stream);
+      if (streams?.size === 0) this.#byKey.delete(key);
+    }
+  }
+
   #send(event: RebarEvent): void {
     let text: string | undefined;
-    for (const stream of this.#open) if (stream.wants(event)) stream.send((text ??= encode(event)));
+    for (const streams of [this.#ofAllKeys, this.#byKey.get(event.Key) ?? []])
+      for (const stream of streams) if (stream.wants(event)) stream.send((text ??= encode(event)));
   }
+}
+
+const noKeys: ReadonlySet<string> = new Set();
+
+/** Undefined: any. */
+function keysOf(filters: Iterable<EventFilter>): ReadonlySet<string> | undefined {
+  const all = new Set<string>();
+  for (const { keys } of filters) {
+    if (keys === undefined) return undefined;
+    for (const key of keys) all.add(key);
+  }
+  return all;
 }
 
 const encode = (event: RebarEvent): string => {
@@ -62,10 +102,12 @@ class EventStream {
   readonly #caller: Caller;
   readonly #clock: Clock;
   readonly #filters = new Map<string, EventFilter>();
+  readonly #waitsFor: (keys: ReadonlySet<string> | undefined) => void;
   #queued = 0;
   #isEnding = false;
 
-  constructor(socket: Socket, caller: Caller, clock: Clock) {
+  constructor(socket: Socket, caller: Caller, clock: Clock, waitsFor: (keys: ReadonlySet<string> | undefined) => void) {
+    this.#waitsFor = waitsFor;
     this.#socket = socket;
     this.#caller = caller;
     this.#clock = clock;
@@ -114,6 +156,7 @@ class EventStream {
       const read = readFilter(filter);
       if (read !== undefined) this.#filters.set(filter, read);
     }
+    this.#waitsFor(keysOf(this.#filters.values()));
     const Time = formatInstant(this.#clock.now());
     const Principal = principalText(this.#caller.principal);
     this.send(

@@ -94,12 +94,13 @@ export function structOf(fields: Fields): Reader {
 
 /** Go's rule: an exact field name wins over one that differs only in case. */
 function exactNames(sent: JsonObject, fields: Fields, byFolded: ReadonlyMap<string, string>): JsonObject {
-  const others = Object.keys(sent).filter((name) => !Object.hasOwn(fields, name));
-  if (others.length === 0) return sent;
-  const renamed: Record<string, JsonValue | undefined> = { ...sent };
-  for (const other of others) {
+  let renamed: Record<string, JsonValue | undefined> | undefined;
+  for (const other in sent) {
+    if (Object.hasOwn(fields, other)) continue;
     const name = byFolded.get(other.toLowerCase());
-    if (name !== undefined && !Object.hasOwn(sent, name)) renamed[name] = sent[other];
+    if (name === undefined || Object.hasOwn(sent, name)) continue;
+    renamed ??= { ...sent };
+    renamed[name] = sent[other];
   }
-  return renamed;
+  return renamed ?? sent;
 }
