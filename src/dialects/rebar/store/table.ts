@@ -1,7 +1,17 @@
 import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
 import { isAtLeast } from "#kernel/kit/index.ts";
 import type { Collection, ObjectOf } from "../objects.ts";
-import { decode, keyIn, type Kept, noRecords, type Records, recordsIn, revisionOf, writable, writesOf } from "./codec.ts";
+import {
+  decode,
+  keyIn,
+  type Kept,
+  noRecords,
+  type Records,
+  recordsIn,
+  revisionOf,
+  writable,
+  writesOf,
+} from "./codec.ts";
 
 /** A stored object, read. */
 export interface Entry<C extends Collection = Collection> {
