@@ -67,6 +67,27 @@ test("from a run, keys lead to the run before it and compare both", async () => 
   await page.getByRole("heading", { level: 1, name: "Compare two runs" }).waitFor();
 });
 
+test("the steps of a long run are filtered by words and phase; j walks through what is left", async () => {
+  const ids = Array.from({ length: 30 }, (_, index) => `unit-${index}`);
+  const steps = ids.map((id, index) => ({
+    id,
+    phase: index % 10 === 3 ? ("Failed" as const) : ("Succeeded" as const),
+  }));
+  server.put({ name: "long", phase: "Failed", createdAt: Date.now(), steps });
+  const page = await openPage(`${url}/runs/workflow/default/long`);
+  await page.getByRole("treeitem", { name: /unit-29/ }).waitFor();
+  await page.getByRole("button", { name: "Failed 3" }).click();
+  await expect.poll(() => page.getByRole("treeitem").count()).toBe(3);
+  await page.getByRole("region", { name: "Step unit-3", exact: true }).waitFor();
+  await page.getByRole("tree").focus();
+  await page.keyboard.press("j");
+  await page.getByRole("region", { name: "Step unit-13" }).waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("23");
+  await expect.poll(() => page.getByRole("treeitem").count()).toBe(1);
+  expect(page.url()).toContain("find=23");
+});
+
 test("what loses its place with an update passes the focus on; the palette runs actions of the step", async () => {
   const samples = sampleRuns(Date.now());
   const nightly = samples.find(({ name }) => name === "nightly-7");

@@ -29,7 +29,7 @@ export interface RunSummary {
   readonly actions: readonly ActionName[];
 }
 
-/** `GET /slipway/runs`. Query: `limit`, `continue`, `phase`, `dialect`, `namespace`, `label`, `text`, `source`. */
+/** `GET /slipway/runs`. Query: `limit`, `continue`, `phase`, `dialect`, `namespace`, `label`, `text`, `source`, `since`. */
 export interface RunPage {
   readonly items: readonly RunSummary[];
   readonly continue?: string;

@@ -15,7 +15,10 @@ export interface RunFilter {
 /** Texts that are compared for each of ten thousand runs. */
 const longestFilter = 1000;
 
-/** Reads `phase`, `dialect`, `namespace`, `label`, `text`, `source`: of one name any, of different names all. */
+/**
+ * Reads `phase`, `dialect`, `namespace`, `label`, `text`, `source`: of one name any, of different names all. `since` is
+ * the earliest creation, in milliseconds.
+ */
 export function readFilter(query: URLSearchParams, mayRead: (run: IndexedRun) => boolean): RunFilter {
   for (const [name, value] of query)
     if (value.length > longestFilter) throw badRequest(`${name}: expected at most ${longestFilter} characters`);
@@ -28,10 +31,12 @@ export function readFilter(query: URLSearchParams, mayRead: (run: IndexedRun) =>
   const labels = parseLabelSelector(query.getAll("label").join(","));
   if (!labels.ok) throw badRequest(`label: ${labels.error}`);
   const words = (query.get("text") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+  const since = wholeNumber(query, "since", { least: 0, most: Number.MAX_SAFE_INTEGER, initial: 0 });
   const isIn = (wanted: ReadonlySet<string>, value: string): boolean => wanted.size === 0 || wanted.has(value);
   return {
     hasPhase: ({ summary }) => isIn(phases, summary.phase.toLowerCase()),
     matches: (run) =>
+      run.summary.createdAt >= since &&
       isIn(dialects, run.summary.dialect.toLowerCase()) &&
       isIn(namespaces, run.namespace) &&
       (sources.size === 0 || sources.has(run.summary.source?.name ?? "") || sources.has(sourceText(run))) &&

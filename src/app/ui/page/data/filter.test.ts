@@ -6,7 +6,15 @@ test("tokens and text become a filter, and a filter becomes the same line", () =
   const filter = parseFilter(line);
   expect(filter).toMatchObject({ phase: ["Failed", "Running"], dialect: ["wharf"], namespace: ["prod"], text: "some text" });
   expect(formatFilter(filter)).toBe(line);
-  expect(queryOf(filter)).toEqual({ phase: "Failed,Running", dialect: "wharf", namespace: "prod", label: "team=a", text: "some text" });
+  expect(queryOf(filter, 0)).toEqual({ phase: "Failed,Running", dialect: "wharf", namespace: "prod", label: "team=a", text: "some text" });
+});
+
+test("since takes a span or a date; what is neither is text", () => {
+  const now = Date.UTC(2026, 10, 28);
+  expect(queryOf(parseFilter("since:2h"), now)).toEqual({ since: String(now - 7_200_000) });
+  expect(queryOf(parseFilter("since:2026-11-27"), now)).toEqual({ since: String(now - 86_400_000) });
+  expect(formatFilter(parseFilter("since:3d since:2h x"))).toBe("since:2h x");
+  expect(parseFilter("since:yesterday")).toMatchObject({ since: [], text: "since:yesterday" });
 });
 
 test("what is no token is text", () => {

@@ -6,6 +6,7 @@ import { queryOf, type RunFilter } from "./filter.ts";
 import { inFrame } from "./frame.ts";
 import { keyOf, textOfKey } from "./refs.ts";
 import { noteSignedOut, stream } from "./server.ts";
+import { serverNow } from "./time.ts";
 import type { StreamHandle } from "./stream.ts";
 
 export type Load = { readonly is: "loading" | "ready" } | { readonly is: "failed"; readonly thrown: unknown };
@@ -22,7 +23,7 @@ const keyText = (run: RunSummary): string => textOfKey(keyOf(run));
  * `showFresh`, so that no row moves under the reader; rows that are there change in place.
  */
 export class RunList {
-  readonly #filter: RunFilter;
+  readonly #query: Readonly<Record<string, string>>;
   readonly #rows = new Map<string, Signal<RunSummary>>();
   readonly order = signal<readonly string[]>([]);
   readonly fresh = signal<readonly string[]>([]);
@@ -36,7 +37,8 @@ export class RunList {
   #handle: StreamHandle | undefined;
 
   constructor(filter: RunFilter) {
-    this.#filter = filter;
+    // Once: a list that is continued begins where it began.
+    this.#query = queryOf(filter, serverNow());
   }
 
   row(key: string): ReadonlySignal<RunSummary> | undefined {
@@ -49,7 +51,7 @@ export class RunList {
       const page = await this.#get(undefined);
       batch(() => this.#replace(page));
       if (this.#handle !== undefined) return this.#handle.resume(page.resourceVersion);
-      const params = queryOf(this.#filter);
+      const params = this.#query;
       this.#handle = stream.subscribe({ what: "runs", params, resourceVersion: page.resourceVersion }, (line) =>
         inFrame(() => this.#take(line)),
       );
@@ -92,7 +94,7 @@ export class RunList {
   }
 
   #get(continued: string | undefined): Promise<RunPage> {
-    const query = { ...queryOf(this.#filter), limit: String(pageSize), continue: continued };
+    const query = { ...this.#query, limit: String(pageSize), continue: continued };
     return requestJson<RunPage>("GET", "/runs", { query, signal: this.#abort.signal });
   }
 

@@ -152,7 +152,7 @@ const unranked = (steps: readonly GraphStep[]): DrawnGraph => ({
 });
 
 /** How urgent a phase is where many steps are shown as one. */
-const urgency: readonly StepPhase[] = [
+export const urgency: readonly StepPhase[] = [
   "Failed",
   "Suspended",
   "Cancelling",

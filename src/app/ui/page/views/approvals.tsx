@@ -18,7 +18,11 @@ export function View() {
       {waiting.length === 0 ? (
         <Empty
           title="Nothing waits for you"
-          commands={["slipway run FILE --detach", "slipway approve RUN STEP", "slipway suspend RUN"]}
+          commands={[
+            "slipway run examples/workflow/approval.yaml --detach",
+            "slipway run examples/vela/approval.yaml --detach",
+            "slipway approve rollout plan --value replicas=3",
+          ]}
         >
           <p>A step that needs a person's approval appears here as soon as the run reaches it. For example:</p>
         </Empty>

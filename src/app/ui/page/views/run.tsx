@@ -14,7 +14,7 @@ import type { LensProps } from "./lens.ts";
 import type { ViewProps } from "./view-props.ts";
 import { compareWithPrevious, goToNeighbour, RunHeader } from "./run-header.tsx";
 import { StepPane } from "./step-pane.tsx";
-import { StepsLens } from "./steps-lens.tsx";
+import { shownSteps, StepsLens } from "./steps-lens.tsx";
 
 const lenses: readonly { readonly id: string; readonly label: string; readonly Lens: ComponentType<LensProps> }[] = [
   { id: "steps", label: "Steps", Lens: StepsLens },
@@ -117,7 +117,7 @@ function useAnnouncements(model: RunModel): void {
 
 function useRunKeys(model: RunModel, selected: string | undefined, select: (id: string | undefined) => void): void {
   const move = (by: number) => (): void => {
-    const order = model.order.peek();
+    const order = shownSteps(model, place.peek());
     const at = selected === undefined ? -1 : order.indexOf(selected);
     select(order[Math.max(0, Math.min(order.length - 1, at + by))]);
   };

@@ -73,7 +73,7 @@ function FilterLine({ line, list }: { readonly line: string; readonly list: RunL
         type="search"
         aria-label="Filter runs"
         aria-describedby="filter-help"
-        placeholder="phase:failed ns:prod label:team=a text"
+        placeholder="phase:failed since:2h ns:prod text"
         spellcheck={false}
         autoComplete="off"
         onInput={onInput}
@@ -82,7 +82,7 @@ function FilterLine({ line, list }: { readonly line: string; readonly list: RunL
         }}
       />
       <span id="filter-help" class="only-heard">
-        Tokens phase, dialect, ns, label and source, and any other text
+        Tokens phase, dialect, ns, label, source and since, and any other text
       </span>
       <div class="chips">
         {runPhases.map((phase) => {

@@ -61,5 +61,35 @@ export function treeRows(steps: readonly TreeStep[], closed: ReadonlySet<string>
   return rows;
 }
 
+export interface StepFilter {
+  /** Words that all occur in the id, in any order. */
+  readonly text: string;
+  /** Of any of these phases; empty: of all. */
+  readonly phases: readonly string[];
+}
+
+/** The steps that a filter leaves, as rows without levels. */
+export function foundRows(
+  steps: readonly (TreeStep & Pick<StepView, "phase">)[],
+  { text, phases }: StepFilter,
+): readonly TreeRow[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = steps.filter(
+    ({ id, name, phase }) =>
+      (phases.length === 0 || phases.includes(phase)) &&
+      words.every((word) => `${id} ${name}`.toLowerCase().includes(word)),
+  );
+  return found.map(({ id, name, group }, index) => ({
+    id,
+    label: group === undefined || group === id ? name : `${group} / ${name}`,
+    level: 1,
+    isStep: true,
+    isOpen: undefined,
+    members: [],
+    position: index + 1,
+    setSize: found.length,
+  }));
+}
+
 const membersOf = (branches: readonly Branch[]): readonly string[] =>
   branches.flatMap(({ id, children }) => (children.length === 0 ? [id] : membersOf(children)));

@@ -1,15 +1,17 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
-import { type StepView, summarizeItems } from "#engine/index.ts";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { type StepPhase, type StepView, summarizeItems } from "#engine/index.ts";
+import { type Place, place, setQuery } from "../data/router.ts";
 import { rowHeight } from "../data/settings.ts";
 import { formatRelative, now } from "../data/time.ts";
-import { countsOf, phaseOfMany } from "../graph/model.ts";
-import { Phase } from "../parts/phase.tsx";
+import { countsOf, phaseOfMany, urgency } from "../graph/model.ts";
+import { useKeys } from "../parts/hooks.ts";
+import { Phase, PhaseShape } from "../parts/phase.tsx";
 import { Empty } from "../parts/states.tsx";
 import { Span } from "../parts/time.tsx";
 import { useVirtualRows } from "../parts/virtual.tsx";
 import type { LensProps } from "./lens.ts";
-import { treeRows, type TreeRow } from "./step-tree.ts";
+import { foundRows, type StepFilter, treeRows, type TreeRow } from "./step-tree.ts";
 
 /** Groups of more members begin closed, unless something in them needs a look. */
 const mostOpen = 20;
@@ -26,7 +28,10 @@ function closedAtFirst(model: LensProps["model"]): ReadonlySet<string> {
 export function StepsLens({ model, selected, select }: LensProps) {
   const closed = useSignal<ReadonlySet<string>>(useMemo(() => closedAtFirst(model), [model]));
   const order = model.order.value;
-  const rows = useMemo(() => treeRows(model.steps(), closed.value), [order, closed.value]);
+  const filter = stepFilter(place.value);
+  const isFiltered = hasFilter(filter);
+  const tree = useMemo(() => treeRows(model.steps(), closed.value), [order, closed.value]);
+  const rows = isFiltered ? foundRows(model.steps(), filter) : tree;
   const height = rowHeight();
   const { scroller, shown, reveal } = useVirtualRows<HTMLDivElement>(rows.length, height, 0);
   const at = rows.findIndex(({ id }) => id === selected);
@@ -56,7 +61,7 @@ export function StepsLens({ model, selected, select }: LensProps) {
     else return;
     event.preventDefault();
   };
-  if (rows.length === 0)
+  if (order.length === 0)
     return (
       <Empty title="No steps yet">
         <p>The steps appear as soon as the run is planned.</p>
@@ -64,28 +69,95 @@ export function StepsLens({ model, selected, select }: LensProps) {
     );
   const { first, end } = shown.value;
   return (
-    <div
-      ref={scroller}
-      class="tree"
-      role="tree"
-      aria-label="Steps"
-      tabIndex={0}
-      aria-activedescendant={at >= first && at < end ? `step-row-${at}` : undefined}
-      onKeyDown={onKeyDown}
-    >
-      <div class="tree-rows" role="presentation" style={{ height: `${rows.length * height}px` }}>
-        {rows.slice(first, end).map((row, offset) => (
-          <Row
-            key={row.id}
-            row={row}
-            model={model}
-            index={first + offset}
-            top={(first + offset) * height}
-            isSelected={row.id === selected}
-            onSelect={() => select(row.id)}
-            onToggle={() => toggle(row.id, row.isOpen === false)}
-          />
-        ))}
+    <>
+      {(order.length >= leastFiltered || isFiltered) && <StepFilterLine model={model} filter={filter} />}
+      {rows.length === 0 && <p class="loading">No step matches. Clear the filter to see all {order.length}.</p>}
+      <div
+        ref={scroller}
+        class="tree"
+        role="tree"
+        aria-label="Steps"
+        tabIndex={0}
+        aria-activedescendant={at >= first && at < end ? `step-row-${at}` : undefined}
+        onKeyDown={onKeyDown}
+      >
+        <div class="tree-rows" role="presentation" style={{ height: `${rows.length * height}px` }}>
+          {rows.slice(first, end).map((row, offset) => (
+            <Row
+              key={row.id}
+              row={row}
+              model={model}
+              index={first + offset}
+              top={(first + offset) * height}
+              isSelected={row.id === selected}
+              onSelect={() => select(row.id)}
+              onToggle={() => toggle(row.id, row.isOpen === false)}
+            />
+          ))}
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** As it stands in the address. */
+const stepFilter = ({ query }: Place): StepFilter => ({
+  text: query.get("find") ?? "",
+  phases: (query.get("phase") ?? "").split(",").filter(Boolean),
+});
+
+const hasFilter = ({ text, phases }: StepFilter): boolean => text !== "" || phases.length > 0;
+
+/** Ids of the steps that the list shows or could unfold, for keys that move. */
+export function shownSteps(model: LensProps["model"], at: Place): readonly string[] {
+  const filter = stepFilter(at);
+  return hasFilter(filter) ? foundRows(model.steps(), filter).map(({ id }) => id) : model.order.peek();
+}
+
+/** Shorter lists are read faster than filtered. */
+const leastFiltered = 12;
+
+function StepFilterLine({ model, filter }: { readonly model: LensProps["model"]; readonly filter: StepFilter }) {
+  const input = useRef<HTMLInputElement>(null);
+  useKeys([{ keys: "/", label: "Filter the steps", run: () => input.current?.focus() }]);
+  const counts = new Map<StepPhase, number>();
+  for (const { phase } of model.steps()) counts.set(phase, (counts.get(phase) ?? 0) + 1);
+  const toggle = (phase: string): void => {
+    const { phases } = filter;
+    const next = phases.includes(phase) ? phases.filter((one) => one !== phase) : [...phases, phase];
+    setQuery({ phase: next.join(",") });
+  };
+  return (
+    <div class="filter lens-tools" role="search">
+      <input
+        ref={input}
+        type="search"
+        aria-label="Filter steps"
+        placeholder="Filter steps"
+        spellcheck={false}
+        value={filter.text}
+        onInput={(event) => setQuery({ find: event.currentTarget.value })}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") event.currentTarget.blur();
+        }}
+      />
+      <div class="chips">
+        {urgency
+          .filter((phase) => counts.has(phase) || filter.phases.includes(phase))
+          .map((phase) => (
+            <button
+              type="button"
+              key={phase}
+              class="chip"
+              aria-pressed={filter.phases.includes(phase)}
+              aria-label={`${phase} ${counts.get(phase) ?? 0}`}
+              onClick={() => toggle(phase)}
+            >
+              <PhaseShape phase={phase} />
+              <span class="from-wide">{phase} </span>
+              <span class="number">{counts.get(phase) ?? 0}</span>
+            </button>
+          ))}
       </div>
     </div>
   );

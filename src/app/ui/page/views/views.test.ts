@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { matchPath } from "../data/path.ts";
 import { formatRelative, formatSpan } from "../data/time.ts";
 import { windowOf } from "../parts/virtual.tsx";
-import { treeRows } from "./step-tree.ts";
+import { foundRows, treeRows } from "./step-tree.ts";
 import { compareSteps, specPart } from "./compare.ts";
 import { axisEnd, formatTick, scaleOf, ticksOf, timelineRows } from "./timeline.ts";
 
@@ -19,6 +19,19 @@ test("steps stand below their group, whether it is a step or only a name", () =>
     ["y", 2, undefined],
   ]);
   expect(treeRows(steps, new Set(["group:stage"]))).toHaveLength(2);
+});
+
+test("a filter leaves steps by words and phases, told with their group", () => {
+  const steps = [
+    { id: "a", name: "a", phase: "Succeeded" as const },
+    { id: "stage/unit", name: "unit", group: "stage", phase: "Failed" as const },
+    { id: "stage/lint", name: "lint", group: "stage", phase: "Succeeded" as const },
+  ];
+  const labels = (text: string, ...phases: readonly string[]) =>
+    foundRows(steps, { text, phases }).map(({ label, position, setSize }) => `${label} ${position}/${setSize}`);
+  expect(labels("stage")).toEqual(["stage / unit 1/2", "stage / lint 2/2"]);
+  expect(labels("", "Failed")).toEqual(["stage / unit 1/1"]);
+  expect(labels("LINT stage", "Failed")).toEqual([]);
 });
 
 const base = { dependencies: [], phase: "Succeeded" } as const;
