@@ -6,6 +6,7 @@ export { imageAddress, loginsFor, loginsIn } from "./docker/registry-logins.ts";
 export { openContainerEngine } from "./docker/open-container-engine.ts";
 export { type OpenedDocker, openDockerRuntime } from "./docker/open-docker-runtime.ts";
 export { createLocalRuntime, type LocalRuntime } from "./process/local-runtime.ts";
+export { plainSandbox, plainSetup } from "./plain-containers.ts";
 export { withoutMasked } from "./masked-values.ts";
 export { keptLastWord, longestLastWord, readLastWord, unmaskedWord } from "./last-word.ts";
 export { withoutInherited } from "./process/inherited-files.ts";

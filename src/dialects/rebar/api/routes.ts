@@ -106,7 +106,7 @@ function subResources(parts: ApiParts, collection: Collection): Readonly<Record<
 }
 
 const paramRoutes = (parts: ApiParts, collection: ParamOwner): Readonly<Record<string, SubRoute>> => ({
-  params: (key, name, call) => answerParams(parts, collection, key, name, call),
+  params: (key, name, call) => answerParams({ parts, collection, key, name, call }),
   pubkey: async (key, rest, call) => {
     if (rest !== "" || !isRead(call.method)) throw noRoute(call);
     demand(call, collection, "updateSecure", key);

@@ -1,7 +1,14 @@
 import { join } from "node:path";
 import { type Clock, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
 import { exists, newUid } from "#lib/base/index.node.ts";
-import type { ContainerHost, Runtime, Sandbox, Task, TaskOutcome } from "#kernel/runtimes/index.ts";
+import {
+  type ContainerHost,
+  plainSandbox,
+  plainSetup,
+  type Runtime,
+  type Task,
+  type TaskOutcome,
+} from "#kernel/runtimes/index.ts";
 import { serverCloses } from "./contexts-controller.ts";
 import { runEmbedded } from "./embedded.ts";
 import { type AgentAccess, type ContextEngine, variablesOf } from "./engine.ts";
@@ -94,7 +101,9 @@ export class DockerContexts implements ContextEngine {
     signal: AbortSignal,
   ): Promise<string> {
     const { id: image } = (await containers.findImage(agent.image)) ?? (await containers.pull(agent.image, [], signal));
-    await containers.openSandbox(sandboxOf(agent));
+    const { key, machineName: hostname } = agent;
+    // The server may listen on loopback only.
+    await containers.openSandbox(plainSandbox(key, { namespace: "rebar", hostname, hostNetwork: true, names: [] }));
     const task = this.#taskOf(agent, image);
     const { state } = await runtime.start(task);
     if (state.phase === "ended") throw new Error(wordsOf(state.outcome));
@@ -110,20 +119,7 @@ export class DockerContexts implements ContextEngine {
       maskedVariables: ["RS_TOKEN"],
       workingDirectory: "/",
       logPath: join(directory, `${agent.key}.log`),
-      container: {
-        image,
-        sandbox: agent.key,
-        ...(agent.isExternal ? {} : { command: idle }),
-        groups: [],
-        memoryMounts: [],
-        limits: {},
-        readOnlyRoot: false,
-        addedCapabilities: [],
-        droppedCapabilities: [],
-        mayGainRights: true,
-        filtersCalls: true,
-        isPrivileged: false,
-      },
+      container: plainSetup(image, agent.key, agent.isExternal ? {} : { command: idle }),
     };
   }
 
@@ -136,22 +132,6 @@ export class DockerContexts implements ContextEngine {
     }
   }
 }
-
-const sandboxOf = ({ key, machineName }: WantedAgent): Sandbox => ({
-  id: key,
-  namespace: "rebar",
-  name: key,
-  hostname: machineName,
-  // The server may listen on loopback only.
-  hostNetwork: true,
-  names: [],
-  searches: [],
-  hosts: [],
-  ports: [],
-  sysctls: {},
-  memoryVolumes: [],
-  sharesProcesses: false,
-});
 
 const programsIn = (containers: ContainerHost, task: string): Programs => ({
   async start(command, stdin) {

@@ -52,5 +52,6 @@ export const shellTask = (directory: string, id: string, script: string, more: P
 });
 
 export { FakeJournal, FakeProcesses } from "./fake-processes.ts";
-export { containerTask, plainSandbox, plainSetup } from "./docker-tasks.ts";
+export { containerTask } from "./docker-tasks.ts";
+export { plainSandbox, plainSetup } from "../plain-containers.ts";
 export { createFakeRuntime, type FakeRuntime } from "./fake-runtime.ts";
