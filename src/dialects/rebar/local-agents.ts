@@ -26,11 +26,6 @@ export const agents: Agents = {
     const error = await openHostAgent(
       {
         machine: id,
-        context: "",
-        isOneShot: false,
-        exitsOnFailure: false,
-        marksRunnable: false,
-        power: "off",
         connection: {
           endpoints: [`https://${server}`],
           credentials: { user, password: password.join(":") },

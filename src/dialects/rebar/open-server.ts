@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { type Clock, type Logger, type Random } from "#lib/base/index.ts";
@@ -158,6 +159,7 @@ function placeOf(now: () => RenderPlace | undefined): RenderPlace {
     profileToken: (profile, seconds) => there().profileToken(profile, seconds),
     open: (owner, sealed) => there().open(owner, sealed),
     info: () => there().info?.() ?? {},
+    hasTree: (path) => there().hasTree?.(path) === true,
   };
 }
 
@@ -196,6 +198,7 @@ async function openListeners(parts: ServerParts, opened: Opened, address: string
     apiUrl: `https://${host}:${api.https.port}`,
     ...renderTokens(store, store.world, clock),
     open: (owner, sealed) => secure.open(owner, sealed),
+    hasTree: (path) => existsSync(join(directory, "trees", path)),
     info: () => infoOf({ ...facts, apiPort: api.https.port, filePort: api.http?.port ?? 0 }, store.world),
   };
   return { api, certificate: tls.cert };

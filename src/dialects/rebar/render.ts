@@ -28,7 +28,7 @@ export interface RenderPlace {
   open(owner: string, sealed: JsonValue): Promise<JsonValue>;
   /** What `GET /info` answers. */
   info?(): JsonObject;
-  /** Whether machines can install from this directory below the file root, such as `centos-7/install`. */
+  /** Whether machines can install from this directory of unpacked images, such as `centos-7/install`. */
   hasTree?(path: string): boolean;
 }
 

@@ -14,11 +14,13 @@ import type { WorkPlace } from "./work-place.ts";
 /** The settings of an agent on a host, checked. */
 export interface HostAgentSettings {
   readonly machine: string;
-  readonly context: string;
-  readonly isOneShot: boolean;
-  readonly exitsOnFailure: boolean;
-  readonly marksRunnable: boolean;
-  readonly power: "off" | "real";
+  /** Default: the machine's own, empty. */
+  readonly context?: string;
+  readonly isOneShot?: boolean;
+  readonly exitsOnFailure?: boolean;
+  readonly marksRunnable?: boolean;
+  /** Default: off. */
+  readonly power?: "off" | "real";
   readonly connection: Connection;
   /** Absolute. */
   readonly stateDirectory: string;
@@ -45,7 +47,7 @@ export async function openHostAgent(
   around: HostAgentSurroundings,
   stopped: AbortSignal,
 ): Promise<string | undefined> {
-  const { machine, context, stateDirectory, connection } = settings;
+  const { machine, context = "", stateDirectory, connection } = settings;
   const { clock, tell } = around;
   await makeDirectories(stateDirectory, 0o700);
   const lock = await acquireLock(join(stateDirectory, `${lockName(machine, context)}.lock`));
@@ -60,7 +62,7 @@ export async function openHostAgent(
     client = await connected(settings, around, stopped);
     if (client === undefined) return undefined;
     place = await openPlace(settings, around, client, stopped);
-    const { isOneShot, exitsOnFailure, marksRunnable, power } = settings;
+    const { isOneShot = false, exitsOnFailure = false, marksRunnable = false, power } = settings;
     const options = { machine, context, isOneShot, exitsOnFailure, marksRunnable, client, place, os: systemName };
     const journal = context === "" ? { journal: fileJournal(stateDirectory, machine) } : {};
     const powers = power === "real" ? { power: (command: "reboot" | "poweroff") => switchOff(command, around) } : {};

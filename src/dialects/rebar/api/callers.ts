@@ -4,8 +4,7 @@ import type { Accounts } from "../accounts.ts";
 import { refusal, Refused } from "../failure.ts";
 import type { Claim } from "../objects.ts";
 import type { Principal, World } from "../world.ts";
-import { allows, machineClaims } from "../model/claims.ts";
-import { createOnlyClaims, ownClaims, profileClaims } from "./claims.ts";
+import { allows, createOnlyClaims, machineClaims, ownClaims, profileClaims } from "../model/claims.ts";
 import { Passwords } from "./passwords.ts";
 import { openToken, secretsOf, type TokenSubject } from "./tokens.ts";
 

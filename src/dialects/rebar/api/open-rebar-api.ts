@@ -117,6 +117,7 @@ function partsOf(options: RebarApiOptions, facts: () => ServerFacts): ApiParts {
     agents,
     files: new BlobStore(join(dataDirectory, "files")),
     isos: new BlobStore(join(dataDirectory, "isos")),
+    trees: new BlobStore(join(dataDirectory, "trees")),
     callers: new Callers({ world: store.world, accounts, clock }),
     keptOpen: new KeptOpen(),
     facts,

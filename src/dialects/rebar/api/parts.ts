@@ -22,6 +22,8 @@ export interface ApiParts {
   readonly actions: Actions;
   readonly files: BlobStore;
   readonly isos: BlobStore;
+  /** Unpacked installation images, such as `centos-7/install`. */
+  readonly trees: BlobStore;
   readonly callers: Callers;
   readonly keptOpen: KeptOpen;
   /** Told of the agents of machines that ask. */

@@ -8,7 +8,7 @@ import { type Exchange, targetOf } from "./handler.ts";
 import type { ApiParts } from "./parts.ts";
 import { Readable } from "node:stream";
 
-/** Serves `files`, `isos` and the rendered templates of machines' boot environments and stages. Read-only. */
+/** Serves `files`, `isos`, installation trees and the rendered templates of machines' boot environments and stages. Read-only. */
 export function staticHandler(parts: ApiParts): (exchange: Exchange) => Promise<void> {
   const rendering = new Turns();
   return async (exchange) => {
@@ -57,6 +57,7 @@ async function serve(parts: ApiParts, rendering: Turns, exchange: Exchange): Pro
   if (first === "files" || first === "isos") {
     return await sendBlob(parts[first], rest.join("/"), exchange);
   }
+  if (await sendBlob(parts.trees, segments.join("/"), exchange)) return true;
   const path = `/${segments.join("/")}`;
   const action = await rendering.take(() => renderedAt(parts, path));
   if (action === undefined) return false;

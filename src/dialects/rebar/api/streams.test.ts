@@ -225,6 +225,10 @@ test("the static server has files and what the machines' boot environments and s
   });
   await api.machine({ Name: "static.example", Stage: "rendered" });
   expect(await onStatic("/machines/own/seed")).toEqual({ code: 200, text: "seed text" });
+  const tree = join(api.root, "trees/debian-9/install");
+  await mkdir(tree, { recursive: true });
+  await writeFile(join(tree, "linux"), "a kernel");
+  expect(await onStatic("/debian-9/install/linux")).toEqual({ code: 200, text: "a kernel" });
   expect(await onStatic("/machines/own/other")).toEqual({ code: 404, text: "" });
   expect(await onStatic("/api/v3/info")).toEqual({ code: 404, text: "" });
 });

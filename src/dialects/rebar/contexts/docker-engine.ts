@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Clock, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
+import { messageOf, type Millis } from "#lib/base/index.ts";
 import { exists, newUid } from "#lib/base/index.node.ts";
 import {
   type ContainerHost,
@@ -10,25 +10,20 @@ import {
   type TaskOutcome,
 } from "#kernel/runtimes/index.ts";
 import { serverCloses } from "./contexts-controller.ts";
-import { runEmbedded } from "./embedded.ts";
-import { type AgentAccess, type ContextEngine, variablesOf } from "./engine.ts";
-import { openContainerPlace, type Programs } from "./programs.ts";
+import { type EmbeddedOptions, runInContainer } from "./embedded.ts";
+import { type ContextEngine, variablesOf } from "./engine.ts";
+import { idle, type Programs } from "./programs.ts";
 import type { WantedAgent } from "./wanted.ts";
 
-export interface DockerEngineOptions {
+export interface DockerEngineOptions extends EmbeddedOptions {
   /** Called once, with the first context. Its tasks and sandboxes are this engine's alone. */
   readonly openRuntime: () => Promise<Runtime>;
-  readonly access: AgentAccess;
   /** Absolute; for logs of containers. */
   readonly directory: string;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** For an agent to report its job. */
 const stopGrace: Millis = 15_000;
-/** Keeps a container of the embedded mode until it is stopped. */
-const idle = ["/bin/sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"] as const;
 
 /**
  * Contexts with `Engine: docker-context`: a container on the machine's network for each agent. Task ids begin with the
@@ -51,12 +46,8 @@ export class DockerContexts implements ContextEngine {
     const id = left ?? (await this.#startContainer(agent, runtime, containers, signal));
     try {
       if (agent.isExternal) return await untilEnded(runtime, id, signal);
-      const gone = new AbortController();
-      void untilEnded(runtime, id, signal).then(() => gone.abort());
-      const place = await openContainerPlace({ programs: programsIn(containers, id), ...this.#options });
-      const ends = AbortSignal.any([signal, gone.signal]);
-      await runEmbedded(agent, place, this.#options.access, this.#options, ends);
-      if (gone.signal.aborted && !signal.aborted) throw new Error("its container has ended");
+      const ended = untilEnded(runtime, id, signal);
+      await runInContainer(agent, { programs: programsIn(containers, id), ended }, this.#options, signal);
     } finally {
       const continues = agent.isExternal && signal.reason === serverCloses;
       if (!continues) await this.#remove(runtime, containers, agent.key);

@@ -2,14 +2,35 @@ import type { Clock, Logger } from "#lib/base/index.ts";
 import { runAgent } from "../agent/run-agent.ts";
 import type { WorkPlace } from "../agent/work-place.ts";
 import type { AgentAccess } from "./engine.ts";
+import { openContainerPlace, type Programs } from "./programs.ts";
 import type { WantedAgent } from "./wanted.ts";
+
+/** Runs an agent in this process that works in a container until that has `ended`, which it should not. */
+export async function runInContainer(
+  agent: WantedAgent,
+  container: { readonly programs: Programs; readonly ended: Promise<void> },
+  options: EmbeddedOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const gone = new AbortController();
+  const end = () => gone.abort();
+  void container.ended.then(end, end);
+  const place = await openContainerPlace(container.programs, options.log);
+  await runEmbedded(agent, place, options, AbortSignal.any([signal, gone.signal]));
+  if (gone.signal.aborted && !signal.aborted) throw new Error("its container has ended");
+}
+
+export interface EmbeddedOptions {
+  readonly access: AgentAccess;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
 
 /** Runs an agent in this process that works in another place. Its scripts end with the signal. */
 export async function runEmbedded(
   agent: WantedAgent,
   place: WorkPlace,
-  access: AgentAccess,
-  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  { access, clock, log }: EmbeddedOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const client = access.connect(agent.machine);

@@ -1,26 +1,22 @@
 import { PassThrough } from "node:stream";
-import { type Clock, type JsonObject, type Logger, messageOf, textAt } from "#lib/base/index.ts";
+import { type JsonObject, messageOf, textAt } from "#lib/base/index.ts";
 import { type ApiClient, getOrUndefined, type PodStreams, type Ref } from "#kernel/kit/index.ts";
 import { asJson, isAlreadyExists, isNotFound, type KubeObject, Pod, Secret } from "#kernel/model/index.ts";
 import { serverCloses } from "./contexts-controller.ts";
-import { runEmbedded } from "./embedded.ts";
-import { type AgentAccess, type ContextEngine, variablesOf } from "./engine.ts";
-import { openContainerPlace, type Programs } from "./programs.ts";
+import { type EmbeddedOptions, runInContainer } from "./embedded.ts";
+import { type ContextEngine, variablesOf } from "./engine.ts";
+import { idle, type Programs } from "./programs.ts";
 import type { WantedAgent } from "./wanted.ts";
 
-export interface KubernetesEngineOptions {
+export interface KubernetesEngineOptions extends EmbeddedOptions {
   readonly client: ApiClient;
   /** Programs in Pods, for agents that run in this process. */
   readonly streams: () => PodStreams;
   readonly namespace: string;
-  readonly access: AgentAccess;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 const label = "rebar.slipway.dev/context-agent";
 const container = "agent";
-const idle = ["/bin/sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"];
 
 /** Contexts with `Engine: kubernetes`: a Pod for each agent, named by its key. */
 export class KubernetesContexts implements ContextEngine {
@@ -41,17 +37,8 @@ export class KubernetesContexts implements ContextEngine {
       await client.create(Pod, this.#podOf(agent)).catch(unlessThere);
       await this.#until(agent.key, (pod) => isOver(pod) || phaseOf(pod) === "Running", signal);
       if (agent.isExternal) return await this.#until(agent.key, isOver, signal);
-      const gone = new AbortController();
-      const watching = this.#until(agent.key, isOver, signal).then(
-        () => gone.abort(),
-        () => gone.abort(),
-      );
-      const programs = this.#programsIn(agent.key);
-      const place = await openContainerPlace({ programs, ...this.#options });
-      const { access } = this.#options;
-      await runEmbedded(agent, place, access, this.#options, AbortSignal.any([signal, gone.signal]));
-      if (gone.signal.aborted && !signal.aborted) throw new Error("its Pod has ended");
-      void watching;
+      const container = { programs: this.#programsIn(agent.key), ended: this.#until(agent.key, isOver, signal) };
+      await runInContainer(agent, container, this.#options, signal);
     } finally {
       const continues = agent.isExternal && signal.reason === serverCloses;
       if (!continues) await this.#remove(agent.key);

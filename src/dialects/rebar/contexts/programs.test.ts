@@ -26,8 +26,7 @@ const here = (temporary: string): Programs => ({
   },
 });
 
-const open = async () =>
-  await openContainerPlace({ programs: here(await temporaryDirectory()), clock: systemClock, log: silentLog });
+const open = async () => await openContainerPlace(here(await temporaryDirectory()), silentLog);
 
 test("8 files are written into the container and scripts run there, with variables that no command line shows", async () => {
   const place = await open();
@@ -76,7 +75,7 @@ test("8 an embedded agent runs the jobs of its context and ends with its signal"
   const access = { connect, token: () => credentials.token, endpoints: [endpoint] };
   const stop = new AbortController();
   const agent = { key: "k", machine: uuid, machineName: "m1", context: "x", engine: "", image: "", isExternal: false };
-  const ended = runEmbedded(agent, await open(), access, { clock: systemClock, log: silentLog }, stop.signal);
+  const ended = runEmbedded(agent, await open(), { access, clock: systemClock, log: silentLog }, stop.signal);
   const machine = async () => (await fixture.ask("GET", `/machines/${uuid}`)).json;
   await expect.poll(machine).toMatchObject({ WorkflowComplete: true });
   stop.abort();

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, messageOf } from "#lib/base/index.ts";
+import { type Logger, messageOf } from "#lib/base/index.ts";
 import type { Running, WorkPlace } from "../agent/work-place.ts";
 
 /** Starts programs in one container. */
@@ -7,14 +7,11 @@ export interface Programs {
   start(command: readonly string[], stdin?: Uint8Array): Promise<Running>;
 }
 
-export interface ContainerPlaceOptions {
-  readonly programs: Programs;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
+/** Keeps a container for an agent that runs here until it is stopped. */
+export const idle = ["/bin/sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"] as const;
 
 /** Where an agent that runs here works in a container, with nothing but a shell there. */
-export async function openContainerPlace({ programs, log }: ContainerPlaceOptions): Promise<WorkPlace> {
+export async function openContainerPlace(programs: Programs, log: Logger): Promise<WorkPlace> {
   const made = await shell(programs, 'd=$(mktemp -d "${TMPDIR:-/tmp}/runner-XXXXXX") && echo "$d" && echo "$HOME"', []);
   const [runnerDirectory = "", home = ""] = made.split("\n");
   return {

@@ -30,13 +30,31 @@ export const allows = (claims: readonly Claim[], scope: string, action: string, 
 export const requirement = (scope: string, action: string, specific: string): string =>
   `Requires: ${scope} ${action} ${specific}`;
 
+const claim = (scope: string, action: string, specific: string): Claim => ({ scope, action, specific });
+
 const ofMachine = "get,actions,update,patch,action,getSecure,updateSecure";
 const readable = "params,stages,tasks,bootenvs,isos,files,info";
 
 /** The claims of a machine token. For `jobs`, pass the UUID of the job's machine as `specific`. */
 export const machineClaims = (uuid: string): readonly Claim[] => [
-  { scope: "machines", action: ofMachine, specific: uuid },
-  { scope: "jobs", action: "create,get,update,actions,log", specific: uuid },
-  { scope: readable, action: "get", specific: "*" },
-  { scope: "events", action: "post", specific: "*" },
+  claim("machines", ofMachine, uuid),
+  claim("jobs", "create,get,update,actions,log", uuid),
+  claim(readable, "get", "*"),
+  claim("events", "post", "*"),
 ];
+
+/**
+ * Every user may look at their own account, change its password and start sessions. A token with fewer roles cannot
+ * change the password, which would give it all of them.
+ */
+export const ownClaims = (user: string, hasAllRoles: boolean): readonly Claim[] => [
+  claim("users", hasAllRoles ? "get,token,password" : "get,token", user),
+  claim("info", "get", "*"),
+];
+
+export const profileClaims = (profile: string): readonly Claim[] => [
+  claim("profiles", "get,getSecure,update,updateSecure", profile),
+  claim("params", "get", "*"),
+];
+
+export const createOnlyClaims: readonly Claim[] = [claim("machines", "create", "*")];

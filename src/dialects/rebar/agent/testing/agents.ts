@@ -39,11 +39,7 @@ export function startAgent(
   let output = "";
   const usual: HostAgentSettings = {
     machine: server.machine,
-    context: "",
     isOneShot: true,
-    exitsOnFailure: false,
-    marksRunnable: false,
-    power: "off",
     connection: { endpoints: [endpoint], credentials: { token: "secret" }, trust: { kind: "any" } },
     stateDirectory: join(directory, "state"),
     runnerDirectory: join(directory, "runner"),

@@ -18,7 +18,6 @@ export async function processJobs(call: Call): Promise<void> {
       context: textFlag(call, "context") ?? variable("RS_CONTEXT") ?? "",
       isOneShot: call.flags.has("oneshot"),
       exitsOnFailure: call.flags.has("exit-on-failure"),
-      marksRunnable: false,
       power: textFlag(call, "power") === "real" && !call.flags.has("skip-power") ? "real" : "off",
       connection,
       stateDirectory,
