@@ -22,8 +22,11 @@ afterAll(async () => {
 /** Requests to a server that a test has stopped, or that has no session yet, are told by the page itself. */
 const isExpected = (text: string): boolean => text.includes("Failed to load resource");
 
-/** A page in a context of its own. Anything it throws, or that its policy refuses, fails the test. */
-export async function openPage(url: string, options: BrowserContextOptions = {}): Promise<Page> {
+/**
+ * A page in a context of its own, with a script that runs before those of the page. Anything the page throws, or that its
+ * policy refuses, fails the test.
+ */
+export async function openPage(url: string, options: BrowserContextOptions = {}, script?: string): Promise<Page> {
   browser ??= await chromium.connect(inject("browser"));
   const context = await browser.newContext({
     ignoreHTTPSErrors: true,
@@ -37,6 +40,7 @@ export async function openPage(url: string, options: BrowserContextOptions = {})
   page.on("console", (message) => {
     if (message.type() === "error" && !isExpected(message.text())) complaints.push(message.text());
   });
+  if (script !== undefined) await page.addInitScript(script);
   await page.goto(url);
   return page;
 }
