@@ -12,31 +12,6 @@ afterAll(async () => {
   await server.close();
 });
 
-const views = [
-  ["/runs", "release-42"],
-  ["/runs?filter=nothing-is-called-so", "No run matches the filter"],
-  ["/sources", "nightly"],
-  ["/sources/workflow/default/WorkflowTemplate/release", "Median"],
-  ["/compare/workflow/default/release-42/release-41", "Longer by"],
-  ["/runs/workflow/default/release-42", "lint"],
-  ["/runs/workflow/default/release-42?lens=graph", "Whole graph"],
-  ["/runs/workflow/default/release-42?lens=timeline", "suspended"],
-  ["/runs/workflow/default/gone", "Not found"],
-] as const;
-
-test.each((["light", "dark"] as const).flatMap((colorScheme) => [360, 1280].map((width) => ({ colorScheme, width }))))(
-  "axe has no objection to any view, $colorScheme at $width px, and none is wider than the screen",
-  async ({ colorScheme, width }) => {
-    const page = await openPage(url, { colorScheme, viewport: { width, height: 800 }, reducedMotion: "reduce" });
-    for (const [path, text] of views) {
-      await page.goto(url + path);
-      await page.getByText(text, { exact: false }).first().waitFor();
-      expect(await objections(page), path).toEqual([]);
-      expect(await page.evaluate("document.documentElement.scrollWidth"), path).toBe(width);
-    }
-  },
-);
-
 test("axe has no objection to dialogs", async () => {
   const page = await openPage(`${url}/runs/workflow/default/release-42`);
   await page.getByRole("button", { name: "Cancel release-42", exact: true }).click();
@@ -50,20 +25,6 @@ test("axe has no objection to dialogs", async () => {
     await page.keyboard.press("Escape");
     await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
   }
-});
-
-test("nothing moves where motion is reduced", async () => {
-  const page = await openPage(url, { reducedMotion: "reduce" });
-  await page.getByText("release-42").waitFor();
-  expect(await page.evaluate("document.getAnimations().length")).toBe(0);
-});
-
-test("at 200 % zoom every action is still on the page", async () => {
-  const page = await openPage(`${url}/runs/workflow/default/release-42`, { viewport: { width: 640, height: 400 } });
-  await page.getByRole("button", { name: "Cancel release-42", exact: true }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Keep as it is" }).click();
-  await page.getByRole("tab", { name: "YAML" }).scrollIntoViewIfNeeded();
-  expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(640);
 });
 
 test("theme and density are remembered", async () => {

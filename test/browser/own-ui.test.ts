@@ -263,7 +263,9 @@ describe("in front of a cluster", () => {
     const login = await ask("POST", "/slipway/session", own, JSON.stringify({ code }));
     expect(login.status, login.body).toBe(201);
     expect((await ask("POST", "/slipway/session", own, JSON.stringify({ code }))).status).toBe(401);
-    const session = { ...own, Cookie: login.cookie };
+    const { key } = JSON.parse(login.body) as { readonly key: string };
+    const session = { ...own, Cookie: login.cookie, "X-Slipway-Request": key };
+    expect((await ask("GET", configMaps, { ...own, Cookie: login.cookie })).status).toBe(401);
     expect((await ask("GET", configMaps, session)).status).toBe(200);
     // A cookie alone is what another site can send.
     expect((await ask("POST", configMaps, { Cookie: login.cookie })).status).toBe(405);

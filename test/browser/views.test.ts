@@ -2,73 +2,21 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import {
-  endRunner,
-  removeDirectory,
-  slipway,
-  startServer,
-  temporaryDirectory,
-  type TestServer,
-} from "#test/support/slipway.ts";
-import { objections, openPage } from "./support.ts";
+import { removeDirectory, temporaryDirectory } from "#test/support/slipway.ts";
+import { cli, openShared } from "./support.ts";
 
 // Logs, approvals, starting and resources against a real server, with content that tries to break out.
 
-const hostile = `apiVersion: slipway.dev/v1alpha1
-kind: Workflow
-metadata:
-  name: hostile
-spec:
-  steps:
-    fails:
-      container:
-        image: busybox
-        command:
-          - sh
-          - -c
-          - |
-            printf '\\033[31mred\\033[0m <img src=x onerror="window.pwned=1"><script>window.pwned=1</script>\\n'
-            printf 'שלום 😀 \\342\\200\\256evil https://example.com/x javascript:alert(1)\\n'
-            head -c 1000000 /dev/zero | tr '\\0' x; echo
-            i=0; while [ $i -lt 20000 ]; do printf '\\033[1;31m'; i=$((i+1)); done; echo bomb
-            seq 1 3000
-            echo '##[error]It did not work'
-            seq 1 300
-            exit 3
-    "ask":
-      approval: {message: '<b onmouseover="window.pwned=1">Go on?</b>'}
-`;
-
 let directory: string;
-let server: TestServer;
-const cli = (...args: string[]) => slipway(args, { env: { SLIPWAY_DATA_DIR: server.directory } });
-
 beforeAll(async () => {
   directory = await temporaryDirectory();
-  server = await startServer(join(directory, "data"));
-  await writeFile(join(directory, "hostile.yaml"), hostile);
-  const { code, err } = await cli("run", join(directory, "hostile.yaml"), "--detach");
-  expect(code, err).toBe(0);
 });
-afterAll(async () => {
-  await server.stop();
-  await endRunner(server.directory);
-  await removeDirectory(directory);
-});
-
-async function login(path: string, options: Parameters<typeof openPage>[1] = {}): Promise<Page> {
-  const { out } = await cli("ui", "-o", "json");
-  const { link } = JSON.parse(out) as { readonly link: string };
-  const page = await openPage(link, options);
-  await page.getByRole("heading", { level: 1, name: "Runs" }).waitFor();
-  await page.goto(`${server.url}/slipway${path}`);
-  return page;
-}
+afterAll(() => removeDirectory(directory));
 
 const isPwned = (page: Page): Promise<boolean> => page.evaluate("'pwned' in window");
 
 test("a failed step opens at its error; keys walk, search and select; what the log says does not run", async () => {
-  const page = await login("/runs/workflow/default/hostile?step=fails");
+  const page = await openShared("/runs/workflow/default/hostile?step=fails");
   await page.getByRole("heading", { level: 2, name: "fails" }).waitFor();
   await page.getByText("exit code 3").first().waitFor();
   await page.keyboard.press("l");
@@ -93,17 +41,17 @@ test("a failed step opens at its error; keys walk, search and select; what the l
 });
 
 test("a person rejects with a comment from the list of approvals, whose texts are texts", async () => {
-  const page = await login("/approvals");
+  const page = await openShared("/approvals");
   await page.getByText('<b onmouseover="window.pwned=1">Go on?</b>', { exact: false }).waitFor();
   await page.getByRole("button", { name: "Reject ask of hostile" }).click();
   await page.getByLabel(/Comment/).fill("not today");
   await page.getByRole("dialog").getByRole("button", { name: "Reject" }).click();
-  await page.getByText("Nothing waits for you").waitFor();
+  await expect.poll(() => page.getByRole("button", { name: "Reject ask of hostile" }).count()).toBe(0);
   expect(await isPwned(page)).toBe(false);
 });
 
 test("a document is checked as it is written, tried and started", async () => {
-  const page = await login("/new");
+  const page = await openShared("/new");
   const document = page.getByRole("textbox", { name: /^Document/ });
   await document.fill(
     "apiVersion: slipway.dev/v1alpha1\nkind: Workflow\nmetadata: {name: pasted}\nspec:\n  stpes: {}\n",
@@ -133,7 +81,7 @@ test("an object is edited, compared and saved; a change by somebody else in betw
     `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shared, namespace: default}\ndata: {mine: "1", theirs: "${value}"}\n`;
   await writeFile(made, map("1"));
   expect((await cli("apply", made)).code).toBe(0);
-  const page = await login("/resources/core/ConfigMap/default/shared?tab=edit");
+  const page = await openShared("/resources/core/ConfigMap/default/shared?tab=edit");
   const text = page.getByLabel("YAML of shared");
   await text.fill((await text.inputValue()).replace('mine: "1"', 'mine: "2"'));
   await page.getByRole("button", { name: "Check and compare" }).click();
@@ -149,33 +97,3 @@ test("an object is edited, compared and saved; a change by somebody else in betw
   await page.getByText("Saved. The text above").waitFor();
   await expect.poll(() => text.inputValue()).toMatch(/mine: "2"\n {2}theirs: "7"/);
 });
-
-const views = [
-  "/logs/workflow/default/hostile?step=fails",
-  "/approvals",
-  "/fleet",
-  "/new",
-  "/resources",
-  "/resources/core/Namespace",
-  "/resources/core/Namespace/-/default",
-  "/schedules",
-  "/events",
-  "/system",
-];
-
-test.each(["light", "dark"] as const)(
-  "axe objects to nothing in the %s theme, wide and narrow",
-  async (colorScheme) => {
-    const page = await login("/approvals", { colorScheme, bypassCSP: true });
-    for (const view of views) {
-      await page.goto(`${server.url}/slipway${view}`);
-      await page.getByRole("heading", { level: 1 }).waitFor();
-      await expect.poll(() => page.getByText(/^Loading/).count()).toBe(0);
-      for (const width of [1280, 360]) {
-        await page.setViewportSize({ width, height: 800 });
-        expect(await objections(page), `${view} at ${width} px`).toEqual([]);
-        expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view).toBe(true);
-      }
-    }
-  },
-);

@@ -83,7 +83,8 @@ export function exec(program: string, args: readonly string[], options: ExecOpti
     );
     // A program may end before it has read what it is given; how it ended is all that counts.
     child.stdin?.on("error", () => undefined);
-    child.stdin?.end(options.input ?? "");
+    if (options.input === undefined) child.stdin?.end();
+    else child.stdin?.end(options.input);
   });
 }
 

@@ -133,7 +133,9 @@ function Content({ graph, layout, phases, seen, withText, selected, path, onChoo
       })}
       {graph.nodes.map((box, index) => {
         const at = layout.places.get(box.id);
-        if (at === undefined || !isSeen(at.x, at.y, node.width, node.height)) return null;
+        // The selected box is the active one for screen readers, wherever it is.
+        const isSelected = box.id === selected;
+        if (at === undefined || (!isSelected && !isSeen(at.x, at.y, node.width, node.height))) return null;
         return (
           <Box
             key={box.id}
@@ -142,7 +144,7 @@ function Content({ graph, layout, phases, seen, withText, selected, path, onChoo
             at={at}
             phases={phases.get(box.id) ?? []}
             withText={withText}
-            isSelected={box.id === selected}
+            isSelected={isSelected}
             isOff={path !== undefined && !path.has(box.id)}
             onChoose={onChoose}
           />

@@ -48,7 +48,7 @@ export function GraphLens({ model, selected, select }: LensProps) {
   useEffect(() => {
     const place = current === undefined ? undefined : layout.value.places.get(current);
     if (place !== undefined && isFitted.current) camera.value = movedBy(camera.peek(), place, size);
-  }, [current]);
+  }, [current, size]);
   const zoomBy = (factor: number) => (): void => {
     camera.value = zoomedAt(camera.peek(), { x: size.width / 2, y: size.height / 2 }, factor);
   };

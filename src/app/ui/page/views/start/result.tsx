@@ -124,8 +124,11 @@ function Preview({ document: { object, graph } }: { readonly document: LintedDoc
     <section aria-label={`${textAt(object, "kind") ?? ""} ${name}`}>
       <h3 class="wrap">
         {textAt(object, "kind")} <span class="mono">{name}</span>
-        {graph !== undefined && <span class="muted"> {nodes.length} steps</span>}
+        {nodes.length > 0 && <span class="muted"> {nodes.length} steps</span>}
       </h3>
+      {graph !== undefined && nodes.length === 0 && (
+        <p class="muted">Its steps come from another object, and are known when it starts.</p>
+      )}
       {nodes.length > 0 && (
         <ol class="ranks" aria-label="Steps, in the order in which they can run">
           {ranks.map((rank) => (
