@@ -118,7 +118,9 @@ function RunOverview({ head: { view, description } }: { readonly head: RunHead }
           </ul>
         </details>
       )}
-      <pre class="text" tabIndex={0}>{description}</pre>
+      <pre class="text" tabIndex={0}>
+        {description}
+      </pre>
     </>
   );
 }
@@ -271,7 +273,9 @@ function StepData({ model, step }: { readonly model: RunModel; readonly step: St
       {step.outputs !== undefined && (
         <>
           <h3>Outputs</h3>
-          <pre class="text" tabIndex={0}>{JSON.stringify(step.outputs, null, 2)}</pre>
+          <pre class="text" tabIndex={0}>
+            {JSON.stringify(step.outputs, null, 2)}
+          </pre>
         </>
       )}
       {step.artifacts.length > 0 && (
@@ -297,5 +301,9 @@ function Yaml({ object }: { readonly object: ObjectRef }) {
   const [answer, again] = useAnswer((signal) => objectYaml(object, signal));
   if (answer.is === "loading") return <Loading what={textOfRef(object)} />;
   if (answer.is === "failed") return <Failure thrown={answer.thrown} onRetry={again} />;
-  return <pre class="text" tabIndex={0}>{answer.value}</pre>;
+  return (
+    <pre class="text" tabIndex={0}>
+      {answer.value}
+    </pre>
+  );
 }
