@@ -66,7 +66,10 @@ export async function startBigServer(): Promise<BigServer> {
     async setPhase(name, phase) {
       const known = newest.get(name) ?? (await api.client.get({ type, namespace: "default", name }));
       const startTime = new Date(systemClock.now()).toISOString();
-      newest.set(name, await api.client.updateStatus(type, { ...known, status: { phase, startTime } } as KubeObject));
+      newest.set(
+        name,
+        await api.client.updateStatus(type, { ...known, status: { phase, startTime } } satisfies KubeObject),
+      );
     },
     close: () => api.close(),
   };
