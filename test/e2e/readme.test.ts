@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
@@ -7,6 +7,11 @@ import { startTestServer } from "#kernel/apiserver/testing/index.ts";
 import { type Block, blocksOf, commandsOf, isAsShown } from "#test/support/markdown.ts";
 import { openPageShell, type PageShell } from "#test/support/page-shell.ts";
 import { removeDirectory, root, slipway, temporaryDirectory } from "#test/support/slipway.ts";
+
+const { nodeFolder, nodeVersions } = (await import(join(root, "scripts/node-versions.mjs"))) as {
+  readonly nodeFolder: (version: string) => string;
+  readonly nodeVersions: readonly string[];
+};
 
 const readme = readFileSync(join(root, "README.md"), "utf8");
 const guides = (await readdir(join(root, "docs/guides"))).map((guide) => `docs/guides/${guide}`);
@@ -34,11 +39,26 @@ async function bringCluster(to: PageShell): Promise<void> {
   await to.bringIn(Number(new URL(url).port));
 }
 
+/** The versions of Node.js other than this one's, of which a reader may have any. */
+const otherVersions = nodeVersions.filter((version) => version.split(".")[0] !== process.versions.node.split(".")[0]);
+/** The pages that a reader begins with are pasted on each version. */
+const firstPages = ["README.md", "docs/guides/workflow.md"];
+const hasShell = (page: string) => blocksOf(page).some(({ language }) => language === "sh");
+const pasted = [
+  ...pages.filter(hasShell).map((page) => ({ page, version: process.versions.node, node: undefined })),
+  ...firstPages.flatMap((page) =>
+    otherVersions.map((version) => ({ page, version, node: join(nodeFolder(version), "node") })),
+  ),
+];
+
 describe("a page that is pasted into a shell does what it says", () => {
-  test.each(pages.filter((page) => blocksOf(page).some(({ language }) => language === "sh")))(
-    "%s",
-    async (page) => {
-      shell = await openPageShell();
+  test.each(pasted)(
+    "$page, Node.js $version",
+    async ({ page, version, node }) => {
+      if (node !== undefined && !existsSync(node))
+        throw new Error(`${node} is missing; run: node scripts/node-versions.mjs`);
+      shell = await openPageShell(node);
+      expect(await shell.paste("node --version")).toBe(`v${version}\n`);
       const ofPage = blocksOf(page);
       if (ofPage.some(({ language, text }) => language === "sh" && text.includes("cluster.kubeconfig")))
         await bringCluster(shell);

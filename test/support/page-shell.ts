@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, symlink } from "node:fs/promises";
 import { connect, createServer, type Server } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { needRoot } from "./need-root.ts";
 import { kubectlFolder, removeDirectory, root, temporaryDirectory, withoutCollecting } from "./slipway.ts";
 import { within } from "./within.ts";
@@ -28,8 +28,11 @@ set -o pipefail
 trap 'echo "[exit status $?: $BASH_COMMAND]"' ERR
 `;
 
-/** Takes root, as Docker does. The network has nothing but loopback, so that a page has the usual ports for itself. */
-export async function openPageShell(): Promise<PageShell> {
+/**
+ * Takes root, as Docker does. The network has nothing but loopback, so that a page has the usual ports for itself. `node` is
+ * the program that runs the page's commands, by default the one on the path.
+ */
+export async function openPageShell(node?: string): Promise<PageShell> {
   needRoot("give a page a network of its own (unshare)");
   const place = await temporaryDirectory();
   const [home, clone] = [join(place, "home"), join(place, "clone")];
@@ -42,7 +45,7 @@ export async function openPageShell(): Promise<PageShell> {
   const child = spawn("unshare", [...namespaces, "bash", "-s"], {
     cwd: clone,
     env: {
-      PATH: `${kubectlFolder}:${process.env["PATH"]}`,
+      PATH: [...(node === undefined ? [] : [dirname(node)]), kubectlFolder, process.env["PATH"]].join(":"),
       ...withoutCollecting,
       HOME: home,
       TMPDIR: join(home, "tmp"),
