@@ -7,11 +7,14 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { readKubeconfigToken } from "#kernel/apiserver/index.ts";
+import { readKubeconfigToken, writeKubeconfig } from "#kernel/apiserver/index.ts";
+import { startTestServer } from "#kernel/apiserver/testing/index.ts";
 import { giveRights } from "#test/support/accounts.ts";
+import { kubectlPaths, openKubectl } from "#test/support/kubectl.ts";
 import {
   cleanEnvironment,
   endRunner,
+  exec,
   removeDirectory,
   root,
   slipway,
@@ -196,7 +199,10 @@ describe("in front of a cluster", () => {
   test("a person finds a run, reads its log, approves, and sees it end", async () => {
     const path = await file("release", {
       build: saying("echo built for the cluster"),
-      ask: { dependencies: ["build"], approval: { message: "Go on?" } },
+      ask: {
+        dependencies: ["build"],
+        approval: { message: "Go on?", inputs: [{ name: "replicas", type: "integer" }] },
+      },
     });
     const begun = await slipway(["run", "--detach", path, "--kubeconfig", kubeconfig]);
     expect(begun.code, begun.err).toBe(0);
@@ -216,12 +222,35 @@ describe("in front of a cluster", () => {
       .getByRole("region", { name: "Step ask" })
       .getByRole("button", { name: /^Approve/ })
       .click();
+    await page.getByRole("dialog").getByLabel("replicas").fill("3");
     await page.getByRole("dialog").getByRole("button", { name: "Approve" }).click();
     await page.getByRole("treeitem", { name: /ask/ }).getByText("Succeeded").waitFor();
+    const actions = await slipway(["get", "runactions", "-o", "json", "--kubeconfig", kubeconfig]);
+    expect(actions.out).toMatch(/"replicas": ?3/);
     await page.getByRole("link", { name: "Resources" }).click();
     await page.getByRole("link", { name: "ConfigMap" }).click();
     await page.getByText("kube-root-ca.crt").first().waitFor();
     expect(await interrupted(ui)).toBe(0);
+  });
+
+  test("an agent that comes, and one that goes, is seen at once", async () => {
+    const ui = await start("ui", "--kubeconfig", kubeconfig);
+    const page = await openPage(ui.link);
+    await page.getByRole("link", { name: "Fleet" }).click();
+    await page.getByRole("heading", { level: 1, name: "Fleet" }).waitFor();
+    const kubectl = async (words: readonly string[], input?: string): Promise<void> => {
+      const given = input === undefined ? {} : { input };
+      const { code, err } = await exec("kubectl", ["--kubeconfig", server.kubeconfig, ...words], given);
+      expect(code, err).toBe(0);
+    };
+    const agent = { apiVersion: "slipway.dev/v1alpha1", kind: "Agent", metadata: { name: "rack-7" } };
+    await kubectl(["apply", "-f", "-"], JSON.stringify({ ...agent, spec: { agentID: "rack-7" } }));
+    await page
+      .getByRole("row", { name: /rack-7/ })
+      .getByText("away")
+      .waitFor();
+    await kubectl(["delete", "agents.slipway.dev", "rack-7"]);
+    await expect.poll(() => page.getByRole("row", { name: /rack-7/ }).count()).toBe(0);
   });
 
   test("what its user may not list is named, and runs of the one namespace are shown", async () => {
@@ -239,6 +268,41 @@ describe("in front of a cluster", () => {
       .getByText("Workflow (workflow): you may not list it in all namespaces; shown are those of default")
       .waitFor();
     await gaps.getByText(/^Build \(wharf\): you may not list it$/).waitFor();
+  });
+
+  test("a cluster without controllers: what it does not serve is named, and a cancel that nobody answers is withdrawn", async () => {
+    const file = join(directory, "bare.kubeconfig");
+    const bare = await startTestServer();
+    try {
+      await writeKubeconfig(file, { url: bare.url, caPem: bare.ca, token: bare.token });
+      const kubectl = await openKubectl(kubectlPaths[0], file);
+      const definitions = (await slipway(["crds"])).out.split(/^---$/m);
+      const wanted = definitions.filter((text) => /^ {2}name: "?(?:workflows|runactions)\.slipway\.dev"?$/m.test(text));
+      expect(wanted).toHaveLength(2);
+      await kubectl.must(["apply", "--server-side", "-f", "-"], { input: wanted.join("---") });
+      await kubectl.must(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
+      await kubectl.must(["apply", "-f", "-"], { input: workflow("lonely", { only: saying("true") }) });
+      const ui = await start("ui", "--kubeconfig", file, "--port", "0");
+      const page = await openPage(ui.link);
+      await page
+        .getByRole("list", { name: "Not listed" })
+        .getByText(/Build \(wharf\).*does not serve them/)
+        .waitFor();
+      await page
+        .getByRole("row", { name: /lonely/ })
+        .getByRole("link")
+        .first()
+        .click();
+      await page.getByRole("button", { name: "Cancel lonely", exact: true }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Cancel", exact: true }).click();
+      await page.getByText("Cancel sent; no answer yet").first().waitFor();
+      expect(await kubectl.must(["get", "runactions", "-o", "name"])).toContain("ui-cancel-");
+      await page.getByRole("button", { name: "Withdraw it" }).click();
+      await page.getByText("Cancel withdrawn").first().waitFor();
+      expect(await kubectl.must(["get", "runactions", "-o", "name"])).toBe("");
+    } finally {
+      await bare.close();
+    }
   });
 
   test("nobody is let in without the code, by another name or from another site, and it is good once", async () => {

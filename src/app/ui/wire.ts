@@ -134,6 +134,8 @@ export interface LogPage {
   readonly total: number;
   /** No more lines will come. */
   readonly isOver: boolean;
+  /** Of a log without lines: why the server has none. */
+  readonly why?: string;
 }
 
 export interface LogLine {

@@ -36,9 +36,11 @@ export function readableBy(caller: PageCaller): (run: Pick<IndexedRun, "type" | 
   };
 }
 
+export const [agentVersion, agentKind] = ["slipway.dev/v1alpha1", "Agent"] as const;
+
 /** The agents that the caller may see. */
 export async function listAgents({ client }: PageCaller): Promise<readonly Stored[]> {
-  const type = await client.resourceType("slipway.dev/v1alpha1", "Agent");
+  const type = await client.resourceType(agentVersion, agentKind);
   if (type === undefined) return [];
   try {
     return (await client.list(type)).items;

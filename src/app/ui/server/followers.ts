@@ -1,9 +1,10 @@
 import type { PageCaller } from "#kernel/apiserver/index.ts";
+import { Informer } from "#kernel/kit/index.ts";
 import { badRequest, expired, type ResourceType } from "#kernel/model/index.ts";
-import { aborted, type Millis, toError } from "#lib/base/index.ts";
+import { aborted, type Millis, silentLog, toError } from "#lib/base/index.ts";
 import type { Subscription } from "../wire.ts";
 import { Coalescer } from "./coalescer.ts";
-import { listAgents, readableBy } from "./context.ts";
+import { agentKind, agentVersion, listAgents, readableBy } from "./context.ts";
 import { type Following, type Line, updatesMs } from "./following.ts";
 import { approvalsOf, fleetOf } from "./lists.ts";
 import { followLog } from "./log-follower.ts";
@@ -61,9 +62,16 @@ const runs: Follower = async ({ context, caller, subscription, emit, signal }) =
 const merged = (waiting: Line, newer: Line): Line =>
   waiting.type === "ADDED" && newer.type === "MODIFIED" ? { ...newer, type: "ADDED" } : newer;
 
-/** A short list that is made anew whenever it may have changed: first all items, then what changes. */
+/**
+ * A short list that is made anew whenever it may have changed: first all items, then what changes. `watch` tells of
+ * changes besides those of runs.
+ */
 const keyedList =
-  <T>(make: (following: Following) => Promise<readonly T[]>, keyOf: (item: T) => string): Follower =>
+  <T>(
+    make: (following: Following) => Promise<readonly T[]>,
+    keyOf: (item: T) => string,
+    watch: (following: Following, changed: () => void) => Promise<void> = async () => undefined,
+  ): Follower =>
   async (following) => {
     const { context, emit, signal } = following;
     const index = await context.index();
@@ -87,8 +95,10 @@ const keyedList =
         .finally(() => (isBusy = false));
     });
     let isBusy = false;
-    updates.put("", true);
-    const leave = index.subscribe(() => updates.put("", true));
+    const changed = (): void => updates.put("", true);
+    changed();
+    const leave = index.subscribe(changed);
+    await watch(following, changed);
     await aborted(signal);
     leave();
     updates.close();
@@ -107,6 +117,13 @@ const fleet = keyedList(
       (name) => dialects.find((one) => one.name === name)?.runs.areMachines === true,
     ),
   ({ ref, kind: what }) => JSON.stringify([what, ref.namespace, ref.name]),
+  async ({ context: { clock }, caller: { client }, signal }, changed) => {
+    const type = await client.resourceType(agentVersion, agentKind);
+    if (type === undefined) return;
+    const agents = new Informer({ client, type, scope: {}, clock, log: silentLog, random: () => 0.5 });
+    agents.addHandler({ add: changed, update: changed, delete: changed });
+    agents.run(signal).catch(() => undefined);
+  },
 );
 
 /** Objects of any kind, as a watch of the caller. */

@@ -71,9 +71,10 @@ export async function logPage(read: LogRead): Promise<LogPage> {
   const { query, caller, signal } = read;
   const from = wholeNumber(query, "from", { least: -1e9, most: 1e9, initial: 0 });
   const count = wholeNumber(query, "count", { least: 0, most: mostLines, initial: 500 });
-  const { parts, isOver } = await logsOfStep(read);
+  const { logs, parts, isOver } = await logsOfStep(read);
   const totals = await countsOf(parts, read);
   const total = totals.reduce((sum, one) => sum + one, 0);
+  if (total === 0) return { from: 0, lines: [], total, isOver, ...(await whyNone(logs, read)) };
   const start = from < 0 ? Math.max(0, total + from) : Math.min(from, total);
   const lines: LogLine[] = [];
   let first: number | undefined;
@@ -97,6 +98,16 @@ export async function logPage(read: LogRead): Promise<LogPage> {
   }
   const begin = first ?? start;
   return { from: begin, lines, total: Math.max(total, begin + lines.length), isOver };
+}
+
+/** What the server says instead of a log, such as that its container was never started. */
+async function whyNone(logs: readonly StepLog[], { caller, signal }: LogRead): Promise<Pick<LogPage, "why">> {
+  for (const log of logs) {
+    let why: string | undefined;
+    for await (const _chunk of readStepLog(caller.client, log, { limitBytes: 1, signal }, (told) => (why = told)));
+    if (why !== undefined) return { why };
+  }
+  return {};
 }
 
 /** The whole log as it was written, every byte. */

@@ -141,7 +141,7 @@ export interface ApiClient {
   deleteCollection(type: ResourceType, options?: ListOptions & DeleteOptions): Promise<void>;
   /** The log of a Pod's container. Ends with the log, or with the container when followed. */
   logs(ref: Ref, options?: LogOptions): AsyncIterable<Uint8Array>;
-  /** Whether logs of the kind can be read by numbers of lines. Kubernetes' API has no such thing, so HTTP clients lack it. */
+  /** Whether logs of the kind can be read by numbers of lines, which Kubernetes' API does not know. */
   numbersLines?(type: ResourceType): boolean;
   /** The stored bytes of an artifact in the object's status. Refused before the first chunk. */
   artifact(ref: Ref, digest: string, options?: ArtifactOptions): AsyncIterable<Uint8Array>;

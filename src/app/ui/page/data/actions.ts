@@ -1,6 +1,6 @@
 import { type JsonObject, type JsonValue, textAt, type Millis } from "#lib/base/index.ts";
 import type { ActionName, ObjectRef } from "#engine/index.ts";
-import { requestJson } from "./api.ts";
+import { requestJson, send } from "./api.ts";
 import { stream } from "./server.ts";
 import { clock } from "./time.ts";
 
@@ -19,6 +19,8 @@ export interface ActionAnswer {
   readonly message?: string;
   /** Name of a run that the action has made. */
   readonly createdRun?: string;
+  /** Takes back an action that was sent and has no answer yet. Rejects if one came meanwhile. */
+  readonly withdraw?: () => Promise<void>;
 }
 
 /** A controller that does not answer is not waited for longer: the action stays, and is answered later. */
@@ -28,19 +30,24 @@ const patience: Millis = 10_000;
 export async function act(wish: ActionWish): Promise<ActionAnswer> {
   const { target, ...rest } = wish;
   const namespace = target.namespace ?? "default";
-  const created = await requestJson<JsonObject>(
-    "POST",
-    `/api/apis/slipway.dev/v1alpha1/namespaces/${encodeURIComponent(namespace)}/runactions`,
-    {
-      body: {
-        apiVersion: "slipway.dev/v1alpha1",
-        kind: "RunAction",
-        metadata: { generateName: `ui-${wish.action}-` },
-        spec: { target, ...rest },
-      },
+  const path = `/api/apis/slipway.dev/v1alpha1/namespaces/${encodeURIComponent(namespace)}/runactions`;
+  const created = await requestJson<JsonObject>("POST", path, {
+    body: {
+      apiVersion: "slipway.dev/v1alpha1",
+      kind: "RunAction",
+      metadata: { generateName: `ui-${wish.action}-` },
+      spec: { target, ...rest },
     },
-  );
-  return answered(created) ?? (await nextAnswer(namespace, created));
+  });
+  const answer = answered(created) ?? (await nextAnswer(namespace, created));
+  return answer.phase === "Sent" ? { ...answer, withdraw: () => remove(path, created) } : answer;
+}
+
+/** Only as it was created: a controller that has answered has acted. */
+async function remove(path: string, created: JsonObject): Promise<void> {
+  const name = textAt(created, "metadata", "name") ?? "";
+  const resourceVersion = textAt(created, "metadata", "resourceVersion");
+  await send("DELETE", `${path}/${encodeURIComponent(name)}`, { body: { preconditions: { resourceVersion } } });
 }
 
 function answered(action: JsonValue | undefined): ActionAnswer | undefined {

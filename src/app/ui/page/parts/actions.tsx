@@ -46,14 +46,17 @@ export function Actions({ target, step, actions, asks = [] }: ActionsProps) {
   const asked = useSignal<ActionName | undefined>(undefined);
   const state = useSignal("");
   const isBusy = useSignal(false);
+  const withdrawal = useSignal<(() => void) | undefined>(undefined);
   const reason = obstacle();
   const object = step === undefined ? target.name : `${step} of ${target.name}`;
   const send = async (wish: ActionWish): Promise<void> => {
     asked.value = undefined;
+    withdrawal.value = undefined;
     isBusy.value = true;
     state.value = "";
     try {
-      const { phase, message } = await act(wish);
+      const { phase, message, withdraw } = await act(wish);
+      if (withdraw !== undefined) withdrawal.value = () => void takeBack(wish.action, withdraw);
       state.value =
         phase === "Refused"
           ? `${texts[wish.action].label} refused: ${message ?? "no reason given"}`
@@ -62,6 +65,15 @@ export function Actions({ target, step, actions, asks = [] }: ActionsProps) {
       state.value = `${texts[wish.action].label} failed: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
     }
     isBusy.value = false;
+    confirmAloud(state.value);
+  };
+  const takeBack = async (action: ActionName, withdraw: () => Promise<void>): Promise<void> => {
+    withdrawal.value = undefined;
+    const { label } = texts[action];
+    state.value = await withdraw().then(
+      () => `${label} withdrawn`,
+      () => `${label} cannot be withdrawn any more: it was answered meanwhile`,
+    );
     confirmAloud(state.value);
   };
   const wishOf = (action: ActionName): ActionWish => ({ target, action, ...(step === undefined ? {} : { step }) });
@@ -92,6 +104,11 @@ export function Actions({ target, step, actions, asks = [] }: ActionsProps) {
       ))}
       {reason !== undefined && actions.length > 0 && <span class="muted">{reason}</span>}
       {state.value !== "" && <span class="action-state">{state.value}</span>}
+      {withdrawal.value !== undefined && (
+        <button type="button" onClick={withdrawal.value}>
+          Withdraw it
+        </button>
+      )}
       {asked.value !== undefined && (
         <Question
           action={asked.value}

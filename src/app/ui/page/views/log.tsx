@@ -118,7 +118,15 @@ function Opened({ model, run, step, attempt, isOver, isFailed = false }: LogView
   if (load.is === "loading") return <Loading what="the log" />;
   if (load.is === "failed") return <Failure thrown={load.thrown} onRetry={() => void model.open()} />;
   if (model.store.total.value === 0)
-    return <p class="muted">{isOver ? "The log is empty." : "Nothing has been written yet. New lines appear here."}</p>;
+    return (
+      <p class="muted">
+        {model.store.why !== undefined
+          ? `There is no log: ${model.store.why}.`
+          : isOver
+            ? "The log is empty."
+            : "Nothing has been written yet. New lines appear here."}
+      </p>
+    );
   return (
     <section class="log-view" aria-label="Log">
       <LogTools

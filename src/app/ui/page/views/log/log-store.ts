@@ -43,6 +43,8 @@ export class LogStore {
   readonly #load = signal<LogLoad>({ is: "loading" });
   /** Of lines that were ever here, the 10,000 first. */
   readonly #marks = new Map<number, Mark>();
+  /** Why the server has no lines. */
+  why: string | undefined;
   #bytes = 0;
   #wanted: Span = { first: 0, end: 0 };
 
@@ -118,7 +120,8 @@ export class LogStore {
   }
 
   /** Lines that came, by request or because the log grows. */
-  take({ from, lines, total, isOver }: LogPage): void {
+  take({ from, lines, total, isOver, why }: LogPage): void {
+    this.why = why;
     let at = 0;
     while (at < lines.length) {
       const key = Math.floor((from + at) / chunkLines);
