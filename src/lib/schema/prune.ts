@@ -98,8 +98,9 @@ function pruneMembers(
   const names = Object.keys(object);
   for (const name of names) {
     const value = object[name];
-    // An inherited member of `before` is never the value: those are functions.
-    const result = value === undefined ? undefined : pruneMember(name, value, ruleOf(name), run, before[name]);
+    // Most members are those of before, which are pruned. An inherited one is never the value: those are functions.
+    const isKnown = value === undefined || value === before[name];
+    const result = isKnown ? value : pruneMember(name, value, ruleOf(name), run, before[name]);
     if (result !== value) kept ??= names.slice(0, index).flatMap((earlier) => entryOf(object, earlier));
     if (result !== undefined) kept?.push([name, result]);
     index++;
@@ -129,7 +130,6 @@ function pruneMember(
     return undefined;
   }
   if (value === null) return rule.nullable ? null : rule.preset;
-  if (value === known && typeof value === "object") return value;
   const prune = rule.prune();
   // Most members are scalars, and the path is for those that have something below them.
   if (prune === keep || (prune === strip && typeof value !== "object")) return value;

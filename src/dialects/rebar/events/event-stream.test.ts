@@ -104,6 +104,22 @@ test("an event that several registrations match is sent once; registrations are 
   expect(await socket.closed).toMatchObject({ code: 1008 });
 });
 
+test("a stream gets the events of the keys that it waits for, as long as it waits for them", () => {
+  const { socket, tell } = streaming();
+  const told = (verb: string): readonly string[] => {
+    socket.receive(verb);
+    socket.sent.length = 0;
+    for (const key of ["a", "b", "c"]) tell(key);
+    return socket.sent.map((text) => (JSON.parse(text) as RebarEvent).Key);
+  };
+  expect(told("register profiles.*.a,b")).toEqual(["a", "b"]);
+  expect(told("register *.*.b,c")).toEqual(["a", "b", "c"]);
+  expect(told("deregister profiles.*.a,b")).toEqual(["b", "c"]);
+  expect(told("register profiles.*.*")).toEqual(["a", "b", "c"]);
+  expect(told("deregister profiles.*.*")).toEqual(["b", "c"]);
+  expect(told("deregister *.*.b,c")).toEqual([]);
+});
+
 test.each<[string, string, boolean]>([
   ["machines.*.*", "machines.update.u", true],
   ["machines.update,save.u", "machines.save.u", true],
