@@ -36,16 +36,21 @@ export async function readBody(body: Body, mostBytes: number, what = "a body"): 
 /** Until the end, or until no more is wanted. An iterator costs as much as the rest of a small request. */
 function flow(body: Readable, take: (chunk: Uint8Array) => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
+    let isDone = false;
     const end = (): void => {
-      body.off("data", onData).off("end", end).off("error", reject).off("close", cut);
+      isDone = true;
       resolve();
     };
-    const cut = (): void => reject(body.errored ?? new Error("the connection was closed"));
-    const onData = (chunk: Uint8Array): void => {
-      if (!take(chunk)) end();
+    const cut = (): void => {
+      if (!isDone) reject(body.errored ?? new Error("the connection was closed"));
     };
-    if (body.readableEnded) return resolve();
+    const onData = (chunk: Uint8Array): void => {
+      if (take(chunk)) return;
+      body.off("data", onData);
+      end();
+    };
+    if (body.readableEnded) return end();
     if (body.destroyed) return cut();
-    body.once("end", end).once("error", reject).once("close", cut).on("data", onData);
+    body.on("end", end).on("error", reject).on("close", cut).on("data", onData);
   });
 }
