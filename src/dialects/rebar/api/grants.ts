@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, textAt } from "#lib/base/index.ts";
 import { refusal, Refused } from "../failure.ts";
-import { isCollection, readObject } from "../model/read.ts";
+import { isCollection } from "../kinds.ts";
+import { readObject } from "../model/read.ts";
 import type { AnyObject, Claim, Collection } from "../objects.ts";
 import type { World } from "../world.ts";
 import type { Call } from "./call.ts";

@@ -1,6 +1,7 @@
 import { isJsonObject } from "#lib/base/index.ts";
 import { refusal, Refused } from "../failure.ts";
-import { asJson, isCollection } from "../model/read.ts";
+import { isCollection } from "../kinds.ts";
+import { asJson } from "../model/read.ts";
 import { readJson } from "./bodies.ts";
 import { type Answer, type Call, found, isRead, noRoute, writeOf } from "./call.ts";
 import { demandOn, objectFor, resolveKey } from "./collections.ts";

@@ -2,7 +2,8 @@ import { networkInterfaces } from "node:os";
 import { type JsonObject, textAt } from "#lib/base/index.ts";
 import { refusal, Refused } from "../failure.ts";
 import { describeIndexes } from "../model/indexes.ts";
-import { collections, isCollection } from "../model/read.ts";
+import { isCollection } from "../kinds.ts";
+import { collections } from "../model/read.ts";
 import { principalText } from "../world.ts";
 import { readObjectBody } from "./bodies.ts";
 import {

@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject, type Result, err, ok, textAt } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { type ModelError, refusal } from "../failure.ts";
-import { asJson, isCollection, keyOf, readObject } from "../model/read.ts";
+import { isCollection } from "../kinds.ts";
+import { asJson, keyOf, readObject } from "../model/read.ts";
 import { type AnyObject, type Collection, keyField } from "../objects.ts";
 
 /** A bundle as a client sent it, read. */

@@ -1,7 +1,7 @@
 import { type Clock, formatInstant, isJsonObject, textAt } from "#lib/base/index.ts";
 import type { TextSocket } from "#kernel/websocket/index.ts";
 import type { Caller } from "../api/callers.ts";
-import { isCollection } from "../model/read.ts";
+import { isCollection } from "../kinds.ts";
 import { jsonOnWire } from "../api/wire.ts";
 import type { RebarEvent, RebarStore } from "../store.ts";
 import { principalText } from "../world.ts";

@@ -1,6 +1,7 @@
 import { isJsonObject } from "#lib/base/index.ts";
-import type { Collection } from "../objects.ts";
-import { zeroTime } from "../objects.ts";
+import type { Schema } from "#lib/schema/index.ts";
+import { collections, kindOf } from "../kinds.ts";
+import { type Collection, zeroTime } from "../objects.ts";
 import {
   anything,
   type Fields,
@@ -23,139 +24,66 @@ const texts: Reader = (value, at, problems) =>
 const labels = mapOf(label);
 const valueMap = mapOf(anything);
 const values: Reader = (value, at, problems) => (isJsonObject(value) ? value : valueMap(value, at, problems));
-const claims = listOf(structOf({ scope: text, action: text, specific: text }));
 
-const templates = listOf(structOf({ Name: text, Path: text, ID: text, Contents: text, Link: text, Meta: labels }));
-
-const architecture = structOf({
-  IsoFile: text,
-  Sha256: text,
-  IsoUrl: text,
-  Kernel: text,
-  Initrds: texts,
-  BootParams: text,
-  Loader: text,
-});
-
-const system = structOf({
-  Name: text,
-  Family: text,
-  Codename: text,
-  Version: text,
-  IsoFile: text,
-  IsoSha256: text,
-  IsoUrl: text,
-  SupportedArchitectures: mapOf(architecture),
-});
-
-const fingerprint = structOf({
-  SSNHash: text,
-  CSNHash: text,
-  CloudInstanceID: text,
-  SystemUUID: text,
-  MemoryIds: texts,
-});
-
-const common: Fields = {
+/** In no spec, since the server computes them. */
+const computed: Fields = {
   Validated: flag,
   Available: flag,
   Errors: texts,
   ReadOnly: flag,
-  Meta: labels,
   Endpoint: text,
   Bundle: textOr("BackingStore"),
-  Description: text,
 };
-const named: Fields = { ...common, Name: text };
-const documented: Fields = { ...named, Documentation: text };
-const needs: Fields = { RequiredParams: texts, OptionalParams: texts };
 
-/** The wire fields of every collection, with the default of each. */
-export const fieldsOf: Readonly<Record<Collection, Fields>> = {
+/** Beside what a spec says, or instead of it. */
+const special: { readonly [C in Collection]?: Fields } = {
   machines: {
-    ...named,
     Uuid: uuid,
-    Address: text,
-    HardwareAddrs: texts,
-    Arch: textOr("amd64"),
-    OS: text,
-    Workflow: text,
-    Stage: text,
-    BootEnv: text,
-    Context: text,
-    Profiles: texts,
-    Params: values,
-    Tasks: texts,
-    CurrentTask: integer,
     CurrentJob: uuid,
-    Runnable: flag,
-    Locked: flag,
-    Secret: text,
-    WorkflowComplete: flag,
+    Arch: textOr("amd64"),
     Pool: textOr("default"),
-    PoolAllocated: flag,
     PoolStatus: textOr("Free"),
-    RetryTaskAttempt: integer,
-    TaskErrorStacks: listOf(anything),
-    Fingerprint: fingerprint,
+    WorkflowComplete: flag,
+    Fingerprint: structOf({ SSNHash: text, CSNHash: text, CloudInstanceID: text, SystemUUID: text, MemoryIds: texts }),
     Partial: flag,
   },
   jobs: {
-    ...common,
     Uuid: uuid,
     Previous: uuid,
     Machine: uuid,
-    Task: text,
-    Workflow: text,
-    Stage: text,
-    BootEnv: text,
-    Context: text,
     State: textOr("created"),
-    ExitState: text,
     StartTime: textOr(zeroTime),
     EndTime: textOr(zeroTime),
-    Archived: flag,
-    Current: flag,
-    CurrentIndex: integer,
-    NextIndex: integer,
   },
-  tasks: {
-    ...documented,
-    ...needs,
-    Templates: templates,
-    Prerequisites: texts,
-    ExtraRoles: texts,
-    ExtraClaims: claims,
-  },
-  stages: {
-    ...documented,
-    ...needs,
-    BootEnv: text,
-    Tasks: texts,
-    Templates: templates,
-    Params: values,
-    Profiles: texts,
-    Reboot: flag,
-    RunnerWait: flag,
-    Partial: flag,
-  },
-  workflows: { ...documented, Stages: texts },
-  bootenvs: {
-    ...documented,
-    ...needs,
-    OS: system,
-    Kernel: text,
-    Initrds: texts,
-    BootParams: text,
-    Templates: templates,
-    OnlyUnknown: flag,
-    Loaders: labels,
-  },
-  params: { ...documented, Secure: flag, Schema: (value) => value ?? {} },
-  profiles: { ...documented, Params: values, Profiles: texts, Partial: flag },
-  templates: { ...common, ID: text, Contents: text },
-  contexts: { ...documented, Engine: text, Image: text },
-  users: { ...named, Roles: texts, Secret: text },
-  roles: { ...documented, Claims: claims },
-  plugins: { ...named, Provider: text, Params: values, PluginErrors: texts, Partial: flag },
+  stages: { Partial: flag },
+  params: { Schema: (value) => value ?? {} },
+  profiles: { Partial: flag },
+  plugins: { Partial: flag },
 };
+
+/** Of a part of a spec. Labels are texts, but real content has other values. */
+function readerOf({ type, items = {}, properties, additionalProperties }: Schema): Reader {
+  if (type === "string") return text;
+  if (type === "boolean") return flag;
+  if (type === "integer") return integer;
+  if (type === "array") return items.type === "string" ? texts : listOf(readerOf(items));
+  if (type !== "object") return anything;
+  if (properties !== undefined) return structOf(readersOf(properties));
+  if (typeof additionalProperties !== "object") return values;
+  return additionalProperties.type === "string" ? labels : mapOf(readerOf(additionalProperties));
+}
+
+const readersOf = (properties: Readonly<Record<string, Schema>>): Fields =>
+  Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, readerOf(schema)]));
+
+/** Names of wire fields are capitalized; others are records of the server. */
+function fieldsIn(collection: Collection): Fields {
+  const spec = kindOf[collection].schema.properties?.["spec"]?.properties ?? {};
+  const onWire = Object.fromEntries(Object.entries(spec).filter(([name]) => /^[A-Z]/.test(name)));
+  return { ...computed, ...readersOf(onWire), ...special[collection] };
+}
+
+/** The wire fields of every collection, with the default of each. */
+export const fieldsOf: Readonly<Record<string, Fields>> = Object.fromEntries(
+  collections.map((collection) => [collection, fieldsIn(collection)]),
+);

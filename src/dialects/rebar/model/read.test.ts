@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { collections, isCollection, keyOf, readObject } from "./read.ts";
+import { isCollection } from "../kinds.ts";
+import { collections, keyOf, readObject } from "./read.ts";
 
 const messages = (read: ReturnType<typeof readObject>): readonly string[] => (read.ok ? [] : read.error.Messages);
 

@@ -10,15 +10,13 @@ import {
 } from "#lib/base/index.ts";
 import { type ModelError, refusal } from "../failure.ts";
 import { type AnyObject, type Collection, keyField, type ObjectOf } from "../objects.ts";
+import { collections as inOrder } from "../kinds.ts";
 import { fieldsOf } from "./fields.ts";
 import { flagList, flagText } from "./flags.ts";
 import { type Reader, structOf } from "./shape.ts";
 
-const collectionsByName = Object.keys(fieldsOf);
-/** Whether a collection of this name exists. */
-export const isCollection = (name: string): name is Collection => collectionsByName.includes(name);
 /** Sorted. */
-export const collections: readonly Collection[] = collectionsByName.filter(isCollection).sort();
+export const collections: readonly Collection[] = inOrder.toSorted();
 
 const readers: ReadonlyMap<string, Reader> = new Map(
   Object.entries(fieldsOf).map(([name, fields]) => [name, structOf(fields)]),
