@@ -11,26 +11,12 @@ import { CliError } from "./verb.ts";
 // Content bundles as directories: a folder for each collection, a file for each object, `._Name.meta` for the metadata.
 
 /** In the order in which the original writes them. */
-const metaFields = [
-  "Name",
-  "Version",
-  "Description",
-  "Source",
-  "Documentation",
-  "RequiredFeatures",
-  "Type",
-  "Color",
-  "Icon",
-  "Author",
-  "DisplayName",
-  "License",
-  "Copyright",
-  "CodeSource",
-  "Order",
-  "Tags",
-  "DocUrl",
-  "Prerequisites",
-] as const;
+const metaFields = `
+  Name Version Description Source Documentation RequiredFeatures Type Color Icon Author DisplayName License
+  Copyright CodeSource Order Tags DocUrl Prerequisites
+`
+  .trim()
+  .split(/\s+/);
 
 const defaults: Readonly<Record<string, string>> = { Name: "Unspecified", Version: "v0.0.0", Type: "dynamic" };
 

@@ -25,37 +25,28 @@ export async function gatherFacts(root = "/"): Promise<JsonObject> {
 
 async function firmware(read: Read): Promise<JsonObject> {
   const at = (name: string) => read(`sys/class/dmi/id/${name}`);
+  /** Members by the names of their files. */
+  const described = async (files: Readonly<Record<string, string>>): Promise<JsonObject> =>
+    Object.fromEntries(
+      await Promise.all(Object.entries(files).map(async ([name, file]) => [name, await at(file)] as const)),
+    );
   const processors = cpus();
   const [first] = processors;
   const sockets = new Set((await read("proc/cpuinfo")).match(/^physical id\s*:.*$/gm) ?? []);
   const kibibytes = Number(/^MemTotal:\s+(\d+) kB$/m.exec(await read("proc/meminfo"))?.[1] ?? totalmem() / 1024);
   return {
-    BIOS: { Vendor: await at("bios_vendor"), Version: await at("bios_version"), ReleaseDate: await at("bios_date") },
-    System: {
-      Manufacturer: await at("sys_vendor"),
-      ProductName: await at("product_name"),
-      Version: await at("product_version"),
-      SerialNumber: await at("product_serial"),
-      UUID: await at("product_uuid"),
-      SKUNumber: await at("product_sku"),
-      Family: await at("product_family"),
-    },
-    Baseboards: [
-      {
-        Manufacturer: await at("board_vendor"),
-        ProductName: await at("board_name"),
-        Version: await at("board_version"),
-        SerialNumber: await at("board_serial"),
-      },
-    ],
-    Chassis: [
-      {
-        Manufacturer: await at("chassis_vendor"),
-        Type: await at("chassis_type"),
-        Version: await at("chassis_version"),
-        SerialNumber: await at("chassis_serial"),
-      },
-    ],
+    BIOS: await described({ Vendor: "bios_vendor", Version: "bios_version", ReleaseDate: "bios_date" }),
+    System: await described({
+      Manufacturer: "sys_vendor",
+      ProductName: "product_name",
+      Version: "product_version",
+      SerialNumber: "product_serial",
+      UUID: "product_uuid",
+      SKUNumber: "product_sku",
+      Family: "product_family",
+    }),
+    Baseboards: [await described({ ...ofPart("board"), ProductName: "board_name" })],
+    Chassis: [await described({ ...ofPart("chassis"), Type: "chassis_type" })],
     Hypervisor: (await read("sys/hypervisor/type")) || hypervisorOf(await at("sys_vendor"), await at("product_name")),
     Memory: { Total: kibibytes * 1024 },
     Processors: {
@@ -65,6 +56,12 @@ async function firmware(read: Read): Promise<JsonObject> {
     },
   };
 }
+
+const ofPart = (part: string) => ({
+  Manufacturer: `${part}_vendor`,
+  Version: `${part}_version`,
+  SerialNumber: `${part}_serial`,
+});
 
 const hypervisorOf = (vendor: string, product: string): string =>
   /QEMU|KVM/i.test(`${vendor} ${product}`)
