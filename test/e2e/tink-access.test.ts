@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { chmod, cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -111,10 +112,10 @@ const streamOf = (id) => new Promise((resolve) => {
 })();
 `;
 
-/** What another user of the machine brings about with raw calls. */
-async function attackWith(address: string, id: string, count: number, token = ""): Promise<object> {
-  // Where this user may have hidden the repository.
+/** The program and what it loads, where another user gets at them: the repository may be hidden from that one. */
+async function attackPlace(): Promise<string> {
   const place = join(directory, "attack");
+  if (existsSync(place)) return place;
   await mkdir(place, { recursive: true });
   for (const name of ["@grpc", "@js-sdsl", "@protobufjs", "protobufjs", "long", "lodash.camelcase"])
     await cp(join(root, "node_modules", name), join(place, "node_modules", name), {
@@ -124,6 +125,12 @@ async function attackWith(address: string, id: string, count: number, token = ""
   await writeFile(join(place, "attack.cjs"), attack);
   await exec("chmod", ["-R", "a+rX", place]);
   await chmod(directory, 0o711);
+  return place;
+}
+
+/** What another user of the machine brings about with raw calls. */
+async function attackWith(address: string, id: string, count: number, token = ""): Promise<object> {
+  const place = await attackPlace();
   const module = join(place, "node_modules/@grpc/grpc-js");
   const words = [join(place, "attack.cjs"), address, module, id, String(count), token];
   const { out } = await other.run(process.execPath, words);
