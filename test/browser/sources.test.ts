@@ -75,7 +75,7 @@ test("the steps of a long run are filtered by words and phase; j walks through w
   }));
   server.put({ name: "long", phase: "Failed", createdAt: Date.now(), steps });
   const page = await openPage(`${url}/runs/workflow/default/long`);
-  await page.getByRole("treeitem", { name: /unit-29/ }).waitFor();
+  await page.getByRole("treeitem", { name: /unit-3 / }).waitFor();
   await page.getByRole("button", { name: "Failed 3" }).click();
   await expect.poll(() => page.getByRole("treeitem").count()).toBe(3);
   await page.getByRole("region", { name: "Step unit-3", exact: true }).waitFor();

@@ -8,6 +8,7 @@ export interface Settings {
   readonly density: Signal<Density>;
   /** IANA name; empty is the browser's own. */
   readonly zone: Signal<string>;
+  readonly times: Signal<"relative" | "absolute">;
   /** `off`: single letters do nothing. */
   readonly keys: Signal<"on" | "off">;
 }
@@ -51,6 +52,7 @@ export const settings: Settings = {
   theme: remembered("theme", "system", oneOf<Theme>("system", "light", "dark", "contrast")),
   density: remembered("density", "comfortable", oneOf<Density>("compact", "comfortable")),
   zone: remembered("zone", "", isZone),
+  times: remembered("times", "relative", oneOf<"relative" | "absolute">("relative", "absolute")),
   keys: remembered("keys", "on", oneOf<"on" | "off">("on", "off")),
 };
 

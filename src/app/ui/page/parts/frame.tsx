@@ -24,10 +24,17 @@ export function Frame() {
   };
   const close = open(undefined);
   const extra: readonly PaletteEntry[] = [
-    { label: "Preferences: theme, rows, time zone", run: open("preferences") },
+    { label: "Preferences: theme, rows, times, shortcuts", run: open("preferences") },
     { label: "Keyboard shortcuts", hint: "?", run: open("help") },
     { label: "Copy the command that shows this page", hint: ".", run: copyCommand },
     { label: "Copy the reference", hint: "y", run: copyReference },
+    {
+      label: "Times: relative or absolute",
+      hint: "preference",
+      run: () => {
+        settings.times.value = settings.times.peek() === "relative" ? "absolute" : "relative";
+      },
+    },
     ...(["system", "light", "dark", "contrast"] as const).map((theme) => ({
       label: `Theme: ${theme}`,
       hint: "preference",

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { type KindTable, readTable, resourcePath, type ServedKind, type TableRow } from "../data/kinds.ts";
 import { href } from "../data/router.ts";
+import { wordsOf } from "../data/words.ts";
 import { useAgainOnChange, useAnswer } from "./answer.ts";
 import { Failure, Loading } from "./states.tsx";
 
@@ -47,13 +48,10 @@ export function KindTableView({ kind, namespace, query = {}, text = "", empty, .
   if (answer.is === "failed") return <Failure thrown={answer.thrown} onRetry={again} />;
   const { rows } = answer.value;
   if (rows.length === 0) return <>{empty}</>;
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = wordsOf(text);
   const { newestFirst = false, linkOf, narrow } = more;
   const sorted = newestFirst ? rows.toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1)) : rows;
-  const fitting = sorted.filter((row) => {
-    const all = [row.namespace, ...row.cells].join(" ").toLowerCase();
-    return words.every((word) => all.includes(word));
-  });
+  const fitting = sorted.filter(({ namespace, cells }) => fits([namespace, ...cells].join(" ")));
   return (
     <>
       <Rows kind={kind} table={answer.value} rows={fitting} linkOf={linkOf} narrow={narrow} />

@@ -6,6 +6,7 @@ import { type PaletteEntry, pageEntries } from "../data/page.ts";
 import { keyOf, runPath } from "../data/refs.ts";
 import { navigate } from "../data/router.ts";
 import { clock } from "../data/time.ts";
+import { wordsOf } from "../data/words.ts";
 import { routes } from "../views/routes.ts";
 import { Dialog } from "./dialog.tsx";
 
@@ -16,12 +17,7 @@ const pages: readonly PaletteEntry[] = routes.flatMap(({ nav }) =>
 const mostFound = 20;
 const mostKinds = 6;
 
-/** All words of the text occur, in any order. */
-const fits = (entry: PaletteEntry, text: string): boolean =>
-  text
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => entry.label.toLowerCase().includes(word));
+const fits = (entry: PaletteEntry, text: string): boolean => wordsOf(text)(entry.label);
 
 interface Found {
   readonly of: string;

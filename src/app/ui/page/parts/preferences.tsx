@@ -59,6 +59,14 @@ export function Preferences({ onClose }: { readonly onClose: () => void }) {
           ["off", "Off"],
         ]}
       />
+      <Choice
+        label="Times"
+        value={settings.times}
+        options={[
+          ["relative", "Relative: 3m ago"],
+          ["absolute", "Absolute: 11-28 19:30:59"],
+        ]}
+      />
       <label class="field">
         Time zone
         <select

@@ -2,13 +2,16 @@ import type { Instant } from "#lib/base/index.ts";
 import { settings } from "../data/settings.ts";
 import { formatAbsolute, formatRelative, formatSpan, now } from "../data/time.ts";
 
-/** Relative, with the absolute time on hover and for screen readers. */
+/** Of an absolute time: without year and zone, which the preferences name. */
+const [shortFrom, shortTo] = ["2026-".length, "2026-11-28 19:30:59".length];
+
+/** Relative or absolute, as preferred; the whole time on hover. */
 export function Time({ at }: { readonly at: Instant | undefined }) {
   if (at === undefined) return <span class="muted">-</span>;
   const absolute = formatAbsolute(at, settings.zone.value);
   return (
     <time dateTime={new Date(at).toISOString()} title={absolute}>
-      {formatRelative(at, now.value)}
+      {settings.times.value === "relative" ? formatRelative(at, now.value) : absolute.slice(shortFrom, shortTo)}
     </time>
   );
 }

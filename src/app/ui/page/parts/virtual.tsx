@@ -59,3 +59,11 @@ export function useVirtualRows<T extends HTMLElement>(
   };
   return { scroller, shown, reveal };
 }
+
+/** Stands for rows that are not drawn. One cell: more would make columns that narrow screens leave out. */
+export const GapRow = ({ height }: { readonly height: number }) =>
+  height <= 0 ? null : (
+    <tr aria-hidden="true" class="gap" style={{ height: `${height}px` }}>
+      <td />
+    </tr>
+  );

@@ -6,6 +6,7 @@ import { inFrame } from "../data/frame.ts";
 import { runPath } from "../data/refs.ts";
 import { href } from "../data/router.ts";
 import { noteSignedOut, stream } from "../data/server.ts";
+import { wordsOf } from "../data/words.ts";
 import { useOffer } from "../parts/hooks.ts";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
@@ -57,9 +58,9 @@ export function View() {
   useOffer({ title: "Fleet", command: "slipway status" });
   const text = useSignal("");
   const [load, open] = useFleet();
-  const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = wordsOf(text.value);
   const shown = [...fleet.value.values()].filter(({ name, state, task = "", dialect }) =>
-    words.every((word) => `${name} ${state} ${task} ${dialect}`.toLowerCase().includes(word)),
+    fits(`${name} ${state} ${task} ${dialect}`),
   );
   return (
     <div class="page-column is-scrolled">

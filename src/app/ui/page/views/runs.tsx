@@ -13,7 +13,7 @@ import { useKeys, useOffer } from "../parts/hooks.ts";
 import { Phase, PhaseShape } from "../parts/phase.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Span, Time } from "../parts/time.tsx";
-import { useVirtualRows } from "../parts/virtual.tsx";
+import { GapRow, useVirtualRows } from "../parts/virtual.tsx";
 
 export function View() {
   const line = useComputed(() => place.value.query.get("filter") ?? "");
@@ -182,7 +182,7 @@ function RunTable({ list, isFiltered }: { readonly list: RunList; readonly isFil
           </tr>
         </thead>
         <tbody>
-          <Gap height={first * height} />
+          <GapRow height={first * height} />
           {order.slice(first, end).map((key, offset) => {
             const run = list.row(key);
             const index = first + offset;
@@ -199,20 +199,12 @@ function RunTable({ list, isFiltered }: { readonly list: RunList; readonly isFil
               )
             );
           })}
-          <Gap height={(order.length - end) * height} />
+          <GapRow height={(order.length - end) * height} />
         </tbody>
       </table>
     </div>
   );
 }
-
-/** Stands for rows that are not drawn. One cell: more would make columns that narrow screens leave out. */
-const Gap = ({ height }: { readonly height: number }) =>
-  height <= 0 ? null : (
-    <tr aria-hidden="true" class="gap" style={{ height: `${height}px` }}>
-      <td />
-    </tr>
-  );
 
 interface RowProps {
   readonly run: ReadonlySignal<RunSummary>;

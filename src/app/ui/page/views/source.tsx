@@ -1,5 +1,5 @@
 import { type Signal, useComputed, useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { GridCell, GridStep, SourceGrid, SourceRun, SourceSummary } from "#app/ui/wire.ts";
 import { requestJson } from "../data/api.ts";
 import { comparePath, keyOfPath, runPath, sourcePath } from "../data/refs.ts";
@@ -12,7 +12,7 @@ import { Phase, phaseClass, PhaseShape } from "../parts/phase.tsx";
 import { spanOf } from "../parts/run-bars.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
-import { useVirtualRows } from "../parts/virtual.tsx";
+import { GapRow, useVirtualRows } from "../parts/virtual.tsx";
 import { rateText } from "./sources.tsx";
 import type { ViewProps } from "./view-props.ts";
 
@@ -91,16 +91,22 @@ function Grid({ grid: { source, steps } }: { readonly grid: SourceGrid }) {
   const { scroller, shown, reveal } = useVirtualRows<HTMLDivElement>(rows.length, height, headHeight);
   const current = useSignal<Spot>({ row: 0, column: runs.length - 1 });
   useEffect(() => scroller.current?.scrollTo({ left: scroller.current.scrollWidth }), []);
+  const isMoving = useRef(false);
   const move = (down: number, right: number) => (): void => {
     const { row, column } = current.peek();
-    const isInside = document.activeElement?.id === idOf(current.peek());
+    const isInside = isMoving.current || document.activeElement?.id === idOf(current.peek());
     const within = (at: number, count: number): number => Math.max(0, Math.min(count - 1, at));
     const next = isInside
       ? { row: within(row + down, rows.length), column: within(column + right, runs.length) }
       : current.peek();
     current.value = next;
+    isMoving.current = true;
     reveal(next.row);
-    clock.after(30, () => document.getElementById(idOf(next))?.focus());
+    // Rows that come into view are drawn first. Of several keys in a row the last one has the focus.
+    clock.after(30, () => {
+      isMoving.current = false;
+      document.getElementById(idOf(current.peek()))?.focus();
+    });
   };
   useKeys([
     { keys: "ArrowDown", label: "Next step, in the grid", run: move(1, 0) },
@@ -119,11 +125,11 @@ function Grid({ grid: { source, steps } }: { readonly grid: SourceGrid }) {
         <table class="grid" aria-rowcount={rows.length + 1}>
           <RunHeads source={source} runs={runs} />
           <tbody>
-            <Gap height={first * height} />
+            <GapRow height={first * height} />
             {rows.slice(first, end).map((row, offset) => (
               <Row key={row.id} row={row} index={first + offset} source={source} runs={runs} current={current} />
             ))}
-            <Gap height={(rows.length - end) * height} />
+            <GapRow height={(rows.length - end) * height} />
           </tbody>
         </table>
       </div>
@@ -139,13 +145,6 @@ function compare(source: SourceSummary, runs: readonly SourceRun[], { column }: 
   navigate(comparePath({ ...source, name: run.name }, before.name));
   return true;
 }
-
-const Gap = ({ height }: { readonly height: number }) =>
-  height <= 0 ? null : (
-    <tr aria-hidden="true" class="gap" style={{ height: `${height}px` }}>
-      <td />
-    </tr>
-  );
 
 const barsHeight = 40;
 

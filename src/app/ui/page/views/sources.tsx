@@ -4,6 +4,7 @@ import { requestJson } from "../data/api.ts";
 import { sourcePath } from "../data/refs.ts";
 import { href } from "../data/router.ts";
 import { formatSpan } from "../data/time.ts";
+import { wordsOf } from "../data/words.ts";
 import { useAgainOnChange, useAnswer } from "../parts/answer.ts";
 import { useOffer } from "../parts/hooks.ts";
 import { Phase } from "../parts/phase.tsx";
@@ -21,10 +22,8 @@ export function View() {
   const all = answer.is === "ready" ? answer.value.items : [];
   const kinds = [...new Set(all.map(({ kind, group }) => `${kind.toLowerCase()}.${group}`))];
   useOffer({ title: "Sources", command: `kubectl get ${kinds.join(",") || "workflowtemplates"} -A` });
-  const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const shown = all.filter(({ name, kind, namespace, dialect }) =>
-    words.every((word) => `${name} ${kind} ${namespace} ${dialect}`.toLowerCase().includes(word)),
-  );
+  const fits = wordsOf(text.value);
+  const shown = all.filter(({ name, kind, namespace, dialect }) => fits(`${name} ${kind} ${namespace} ${dialect}`));
   return (
     <div class="page-column">
       <div class="page-title">

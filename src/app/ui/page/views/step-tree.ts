@@ -1,4 +1,5 @@
 import type { StepView } from "#engine/index.ts";
+import { wordsOf } from "../data/words.ts";
 
 /** A row of the tree: a step, or the heading of a stage that is no step itself. */
 export interface TreeRow {
@@ -73,11 +74,9 @@ export function foundRows(
   steps: readonly (TreeStep & Pick<StepView, "phase">)[],
   { text, phases }: StepFilter,
 ): readonly TreeRow[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = wordsOf(text);
   const found = steps.filter(
-    ({ id, name, phase }) =>
-      (phases.length === 0 || phases.includes(phase)) &&
-      words.every((word) => `${id} ${name}`.toLowerCase().includes(word)),
+    ({ id, name, phase }) => (phases.length === 0 || phases.includes(phase)) && fits(`${id} ${name}`),
   );
   return found.map(({ id, name, group }, index) => ({
     id,
