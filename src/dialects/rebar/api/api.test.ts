@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { objectAt, textAt } from "#lib/base/index.ts";
+import { listAt, objectAt, textAt } from "#lib/base/index.ts";
 import { ApiFixture, basic } from "./testing/api-fixture.ts";
 
 let api: ApiFixture;
@@ -13,6 +13,10 @@ test("15.1 info and prefs answer over the self-signed certificate with the first
   expect(info.code).toBe(200);
   expect(info.headers["content-type"]).toBe("application/json");
   expect(info.json).toMatchObject({ version: "v4.8.0", api_port: api.api.https.port, ha_status: "Up" });
+  // Bundles ask for these, each as a whole.
+  const wanted = ["fsm-runner", "stage-paramer", "virtual-media-boot", "content-prerequisite-version-checking"];
+  expect(info.json).toMatchObject({ features: expect.arrayContaining(wanted) });
+  expect(listAt(info.json, "features")).toHaveLength(30);
   expect((await api.ask("GET", "/prefs")).json).toMatchObject({
     defaultStage: "none",
     defaultBootEnv: "local",

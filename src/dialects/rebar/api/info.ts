@@ -17,11 +17,11 @@ export const apiVersion = "v4.8.0";
 
 /** Features that content and clients ask for, and that this server has. */
 export const features: readonly string[] = `
-  api-v3 sane-exit-codes common-blob-size job-exit-states package-repository-handling profileless-machine fsm-
-  runner workflows default-workflow http-range-header roles tenants separate-meta-api slim-objects sprig
-  multiarch actions-in-task-list bundle-objects task-prerequisites content-prerequisite-version-checking stage-
-  paramer partial-objects regex-string-filters log-has-head-method overridable-bootloaders centos-8 virtual-
-  media-boot elevated-tasks contexts auto-boot-target
+  api-v3 sane-exit-codes common-blob-size job-exit-states package-repository-handling profileless-machine
+  fsm-runner workflows default-workflow http-range-header roles tenants separate-meta-api slim-objects sprig
+  multiarch actions-in-task-list bundle-objects task-prerequisites content-prerequisite-version-checking
+  stage-paramer partial-objects regex-string-filters log-has-head-method overridable-bootloaders centos-8
+  virtual-media-boot elevated-tasks contexts auto-boot-target
 `
   .trim()
   .split(/\s+/);
