@@ -1,6 +1,7 @@
 // `npm run demo`: the real example, live, and what it has made.
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { bundle } from "./build.mjs";
 
 const out = "examples/workflow/release/out";
@@ -13,5 +14,10 @@ const { status } = spawnSync(process.execPath, command, { stdio: "inherit" });
 if (status === 0) {
   console.log(`\n${out} holds ${readdirSync(out).sort().join(", ")}; SHA256SUMS says`);
   console.log(readFileSync(`${out}/SHA256SUMS`, "utf8").trimEnd());
+  console.log(`
+Watch a run of your own in the browser:
+  alias slipway="node ${fileURLToPath(new URL("slipway.mjs", import.meta.url))}"
+  slipway run --ui examples/workflow/diamond.yaml    starts the run and prints a link to it
+  slipway up                                         starts a server for all runs and prints a link to them`);
 }
 process.exitCode = status ?? 1;

@@ -100,7 +100,8 @@ test("a log of 100,000 lines opens, scrolls and is searched", async () => {
     ),
   );
   note({ what: "log search, 100,000 lines", budget: 150, baseline: bareFetch, found });
-  expect(found).toBeLessThan(100 * bareFetch);
+  // The page waits for the end of typing, and the server reads every line.
+  expect(found).toBeLessThan(20 * (bareFetch + bareOpen));
 });
 
 test("a log that grows by 20,000 lines a second is followed", async () => {

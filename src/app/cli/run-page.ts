@@ -35,6 +35,7 @@ export async function openRunPage(
       const { link } = await place.link(page);
       const isOpen = out.isTerminal && (await openBrowser(link, environment));
       err.write(`slipway: ${isOpen ? "opening the browser; if it shows nothing, open" : "web UI:"} ${link}\n`);
+      err.write("slipway: the certificate is the server's own: continue when the browser warns\n");
     },
     async stay(code) {
       if (!place.isOwn || signal.aborted) return;

@@ -211,6 +211,21 @@ describe("data", () => {
   });
 });
 
+test("a web UI that is never opened is never loaded", async () => {
+  let loads = 0;
+  const pages = lazyPages(() => {
+    loads += 1;
+    throw new Error("not asked for");
+  });
+  const own = await startTestServer({ pages });
+  for (const path of ["/version", "/api/v1/pods", "/slipway/status", "/slipway/session", "/slipway/codes"])
+    await own.ask("GET", path);
+  expect(loads).toBe(0);
+  await own.ask("GET", "/slipway/runs");
+  expect(loads).toBe(1);
+  await own.close();
+});
+
 test("two thousand runs are viewed once each, and a filter finds some of them", async () => {
   const many = Array.from({ length: 2000 }, (_, index) => workflow(`many-${index}`));
   await api.client.createMany?.(type, many);

@@ -13,6 +13,11 @@ export function lazyPages(options: () => Promise<UiOptions>): Pages {
       ui ??= load();
       await (await ui).answer(call);
     },
-    close: () => void ui?.then((loaded) => loaded.close()),
+    // What could not be loaded was answered with, and has nothing to close.
+    close: () =>
+      void ui?.then(
+        (loaded) => loaded.close(),
+        () => undefined,
+      ),
   };
 }

@@ -51,7 +51,7 @@ export const uiCommand = command<UiOptions>({
         environment.err.write(
           isOpen
             ? "slipway: opening the browser; if it shows nothing, open this link\n"
-            : `slipway: open this link in a browser; it logs in once, until ${link.until}\n`,
+            : `slipway: open this link in a browser; it logs in once, until ${link.until}; continue when the browser warns of the certificate\n`,
         );
       if (place.isOwn) {
         environment.err.write("slipway: press Ctrl-C to end the web UI\n");

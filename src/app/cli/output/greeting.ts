@@ -65,7 +65,12 @@ export function nextSteps({ kubeconfig, isFound, log }: Served, paint: Paint, li
     "",
     ...(link === undefined
       ? []
-      : [`Web UI: ${link}`, paint.dim("        logs in once within five minutes; slipway ui prints another link"), ""]),
+      : [
+          `Web UI: ${link}`,
+          paint.dim("        logs in once within five minutes; slipway ui prints another link"),
+          paint.dim("        the certificate is this server's own: continue when the browser warns"),
+          "",
+        ]),
     log === undefined ? "In another terminal:" : "Next:",
     `  slipway${named} run FILE             ${paint.dim("run a workflow file and wait for the result")}`,
     `  slipway${named} get workflows        ${paint.dim("list runs")}`,

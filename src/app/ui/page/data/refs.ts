@@ -51,9 +51,17 @@ export function qualifiedKind({ apiVersion, kind }: Pick<ObjectRef, "apiVersion"
   return group === "" ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`;
 }
 
+/** One word of a command, for a shell: names come from addresses that anybody can make, and are pasted. */
+export const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+/** The namespace as an option, with a space before it; nothing for none. */
+export const inNamespace = (namespace: string | undefined): string =>
+  namespace === undefined || namespace === "" ? "" : ` -n ${shellWord(namespace)}`;
+
 /** `workflow.slipway.dev/build -n prod`. */
 export const argumentsOf = (ref: ObjectRef): string =>
-  `${qualifiedKind(ref)}/${ref.name}${ref.namespace === undefined ? "" : ` -n ${ref.namespace}`}`;
+  shellWord(`${qualifiedKind(ref)}/${ref.name}`) + inNamespace(ref.namespace);
 
 /** The page of any object. */
 export const objectPagePath = ({ apiVersion, kind, namespace, name }: ObjectRef): string =>

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { confirmAloud, copy } from "../data/page.ts";
-import { keyOfPath, logPath, type RunKey, runPath, textOfKey } from "../data/refs.ts";
+import { inNamespace, keyOfPath, logPath, type RunKey, runPath, shellWord, textOfKey } from "../data/refs.ts";
 import { href, navigate, place } from "../data/router.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { useKeys, useOffer } from "../parts/hooks.ts";
@@ -33,7 +33,7 @@ export function View({ params }: ViewProps) {
   const title = step === undefined ? `Log of ${run.name}` : `Log of ${step}, ${run.name}`;
   useOffer({
     title,
-    command: `slipway logs ${run.name}${step === undefined ? "" : ` ${step}`}${run.namespace === "" ? "" : ` -n ${run.namespace}`}`,
+    command: `slipway logs ${shellWord(run.name)}${step === undefined ? "" : ` ${shellWord(step)}`}${inNamespace(run.namespace)}`,
   });
   return (
     <div class="page-column">

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { inNamespace } from "../data/refs.ts";
 import { resourcePath, type ServedKind, servedKinds } from "../data/kinds.ts";
 import { href, place, setQuery } from "../data/router.ts";
 import { useAnswer } from "../parts/answer.ts";
@@ -82,9 +83,9 @@ const isBuiltIn = (group: string): boolean => !group.includes(".") || group.ends
 function Objects({ kind }: { readonly kind: ServedKind }) {
   const { query } = place.value;
   const [namespace, text] = [query.get("namespace") ?? "", query.get("text") ?? ""];
-  const inNamespace = !kind.isNamespaced ? "" : namespace === "" ? " -A" : ` -n ${namespace}`;
+  const where = !kind.isNamespaced ? "" : namespace === "" ? " -A" : inNamespace(namespace);
   const qualified = kind.group === "" ? kind.resource : `${kind.resource}.${kind.group}`;
-  useOffer({ title: kind.kind, command: `kubectl get ${qualified}${inNamespace}` });
+  useOffer({ title: kind.kind, command: `kubectl get ${qualified}${where}` });
   return (
     <div class="page-column is-scrolled">
       <p class="crumbs">
@@ -118,7 +119,7 @@ function Objects({ kind }: { readonly kind: ServedKind }) {
         empty={
           <Empty
             title={`No ${kind.resource}`}
-            commands={[`kubectl explain ${qualified}`, "slipway apply FILE", `kubectl get ${qualified}${inNamespace}`]}
+            commands={[`kubectl explain ${qualified}`, "slipway apply FILE", `kubectl get ${qualified}${where}`]}
           >
             <p>These commands describe the kind, create objects from a file, and list them:</p>
           </Empty>

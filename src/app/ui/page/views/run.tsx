@@ -3,7 +3,7 @@ import type { ComponentType } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { StepView } from "#engine/index.ts";
 import { announce } from "../data/page.ts";
-import { argumentsOf, keyOfPath, qualifiedKind, textOfKey } from "../data/refs.ts";
+import { argumentsOf, keyOfPath, qualifiedKind, shellWord, textOfKey } from "../data/refs.ts";
 import { place, setQuery } from "../data/router.ts";
 import { RunModel } from "../data/run.ts";
 import { useKeys, useOffer, usePaletteEntries } from "../parts/hooks.ts";
@@ -31,10 +31,11 @@ export function View({ params }: ViewProps) {
   }, [model]);
   const ref = model.head.value?.view.ref;
   const [step, tab] = [place.value.query.get("step") ?? "", place.value.query.get("tab")];
-  const shown = ref === undefined ? key.name : argumentsOf(ref);
+  const shown = ref === undefined ? shellWord(key.name) : argumentsOf(ref);
   useOffer({
     title: key.name,
-    command: tab === "log" ? `slipway logs ${shown}${step === "" ? "" : ` ${step}`}` : `slipway describe ${shown}`,
+    command:
+      tab === "log" ? `slipway logs ${shown}${step === "" ? "" : ` ${shellWord(step)}`}` : `slipway describe ${shown}`,
     reference: ref === undefined ? key.name : `${qualifiedKind(ref)}/${ref.name}`,
   });
   const load = model.load.value;

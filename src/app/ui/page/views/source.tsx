@@ -2,7 +2,7 @@ import { type Signal, useComputed, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { GridCell, GridStep, SourceGrid, SourceRun, SourceSummary } from "#app/ui/wire.ts";
 import { requestJson } from "../data/api.ts";
-import { comparePath, keyOfPath, runPath, sourcePath } from "../data/refs.ts";
+import { comparePath, inNamespace, keyOfPath, runPath, shellWord, sourcePath } from "../data/refs.ts";
 import { href, navigate } from "../data/router.ts";
 import { rowHeight } from "../data/settings.ts";
 import { clock, formatSpan } from "../data/time.ts";
@@ -30,7 +30,7 @@ export function View({ params }: ViewProps) {
   const qualified = group === "" ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`;
   useOffer({
     title: name,
-    command: `kubectl get ${qualified}/${name} -n ${key.namespace}`,
+    command: `kubectl get ${shellWord(`${qualified}/${name}`)}${inNamespace(key.namespace)}`,
     reference: `${qualified}/${name}`,
   });
   const line = `source:${kind}/${name} ns:${key.namespace}`;

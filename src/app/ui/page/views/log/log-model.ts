@@ -16,12 +16,14 @@ export interface LogName {
   readonly attempt: number | undefined;
 }
 
-/** A log that is searched in the browser: larger ones are searched by the server once they have ended. */
+/** A log that is read as a whole when it opens, and searched in the browser. The server searches larger ones that have ended. */
+const longestOpened = 20_000;
+/** A log that still grows, and is read as a whole when it is searched. */
 const longestRead = 100_000;
 const contextLines = 2;
 /** Of one answer. */
 const mostLines = 5000;
-const typingMs = 200;
+const typingMs = 80;
 
 /** What one looks at of a log: its lines, what is folded, searched and selected. */
 export class LogModel {
@@ -87,7 +89,7 @@ export class LogModel {
   async open(): Promise<void> {
     await this.store.open();
     if (this.store.load.peek().is === "failed") return;
-    if (this.store.total.peek() <= longestRead / 5) await this.store.wantAll();
+    if (this.store.total.peek() <= longestOpened) await this.store.wantAll();
     this.#findErrors();
     this.#ends.push(
       effect(() => {
@@ -128,15 +130,14 @@ export class LogModel {
     this.isSearching.value = true;
     try {
       const { total, isOver } = this.store;
-      const isLarge = total.peek() > longestRead;
       const { step, attempt } = this.#query();
       const found =
-        isLarge && isOver.peek()
+        total.peek() > longestOpened && isOver.peek()
           ? await requestJson<LogMatches>("GET", `${logPath(this.#name.run)}/search`, {
               query: { step, attempt, text },
             })
           : undefined;
-      if (!isLarge) await this.store.wantAll();
+      if (found === undefined && total.peek() <= longestRead) await this.store.wantAll();
       if (this.search.peek() === text) this.matches.value = found ?? matchesOf(this.store, text);
     } catch {
       // What is here is searched, as for a log that still grows.

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { inNamespace, shellWord } from "../../data/refs.ts";
 import { apiVersionOf, type ObjectName, pathOfObject, readYaml, resourcePath } from "../../data/kinds.ts";
 import { href, place, setQuery } from "../../data/router.ts";
 import { useAnswer } from "../../parts/answer.ts";
@@ -18,7 +19,7 @@ export function ResourceDetail({ kind, namespace, name }: ObjectName) {
   const qualified = kind.group === "" ? kind.resource : `${kind.resource}.${kind.group}`;
   useOffer({
     title: `${kind.kind} ${name}`,
-    command: `kubectl get ${qualified} ${name}${namespace === undefined ? "" : ` -n ${namespace}`} -o yaml`,
+    command: `kubectl get ${qualified} ${shellWord(name)}${inNamespace(namespace)} -o yaml`,
     reference: `${qualified}/${name}`,
   });
   const isEditable = kind.verbs.includes("update");
