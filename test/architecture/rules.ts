@@ -180,6 +180,7 @@ export const rules: readonly Rule[] = [
       "src/kernel/dialect",
       "src/app/runs",
       "src/app/ui/wire.ts",
+      "src/app/ui/grid-steps.ts",
     ],
     types: ["src/kernel/apiserver"],
     because: "the server side of the UI works in front of any Kubernetes API",

@@ -29,7 +29,9 @@ export interface RunSummary {
   readonly actions: readonly ActionName[];
 }
 
-/** `GET /slipway/runs`. Query: `limit`, `continue`, `phase`, `dialect`, `namespace`, `label`, `text`, `source`, `since`. */
+/**
+ * `GET /slipway/runs`. Query: `limit`, `continue`, `phase`, `dialect`, `namespace`, `label`, `text`, `source`, `since`.
+ */
 export interface RunPage {
   readonly items: readonly RunSummary[];
   readonly continue?: string;
@@ -239,4 +241,5 @@ export interface Subscriptions {
 // `/slipway/api/apis/slipway.dev/v1alpha1/namespaces/default/runactions`. Pages and files need no session:
 // `/slipway/assets/…` are the files of `dist/ui/manifest.json`, and any other GET that accepts HTML answers with
 // `dist/ui/index.html`. A link that logs in is `/slipway/#code=CODE`; the page posts the code to `/slipway/session`.
-// Every request of the page carries the header `X-Slipway-Request` with the session's key, which the answer to the login has.
+// Every request of the page carries the header `X-Slipway-Request` with the session's key, which the answer to the
+// login has.
