@@ -225,6 +225,66 @@ test("17.15 14.2 half of the replicas and of the requests are new; approval comp
   await kubectl.must(["delete", "app", "blue-green"]);
 });
 
+/** As much of the kind as the test needs: its agents are played by hand. */
+const manifestWorks = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "manifestworks.work.open-cluster-management.io" },
+  spec: {
+    group: "work.open-cluster-management.io",
+    scope: "Namespaced",
+    names: { plural: "manifestworks", singular: "manifestwork", kind: "ManifestWork" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+      },
+    ],
+  },
+};
+
+test("14.1 a cluster of Open Cluster Management gets one ManifestWork, whose conditions of this generation are awaited", async () => {
+  await vela.apply(manifestWorks, { apiVersion: "v1", kind: "Namespace", metadata: { name: "managed" } });
+  await kubectl.must(["wait", "--for=condition=Established", `crd/${manifestWorks.metadata.name}`]);
+  const labels = ["--labels", "region=managed"];
+  const join = ["cluster", "join", "managed", ...labels, "--kubeconfig", server.kubeconfig];
+  const joined = await slipway(["--kubeconfig", server.kubeconfig, ...join]);
+  expect(joined.code, joined.err).toBe(0);
+  const placement = [{ clusterSelector: { region: "managed" }, replicas: "50%" }];
+  const spread = { name: "spread", type: "open-cluster-management", properties: { placement } };
+  const site = { name: "site", type: "worker", properties: { image: "busybox", cmd: ["sleep", "600"] } };
+  const scaler = { type: "scaler", properties: { replicas: 4 } };
+  const components = [{ ...site, traits: [scaler] }, configMap("beside", { a: "1" })];
+  await vela.apply(application("worked", { components, workflow: { steps: [spread] } }));
+  const work = ["manifestwork", "worked", "-n", "managed"];
+  const message = async () => (await vela.workflowOf("worked")).steps?.[0]?.message;
+  await expect.poll(message, patience).toBe("managed: ManifestWork worked is not applied");
+  const path = "{range .spec.workload.manifests[*]}{.kind}/{.metadata.name}={.spec.replicas} {end}";
+  expect(await kubectl.must(["get", ...work, "-o", `jsonpath=${path}`])).toBe("Deployment/site=2 ConfigMap/beside= ");
+  const report = async (observedGeneration: number) => {
+    const of = { status: "True", reason: "AppliedManifestWorkComplete", observedGeneration };
+    const conditions = ["Applied", "Available"].map((type) => ({ ...of, type }));
+    const body = JSON.stringify({ status: { conditions } });
+    await kubectl.must(["patch", ...work, "--subresource=status", "--type=merge", "-p", body]);
+  };
+  await report(1);
+  await vela.until("app/worked", ".status.workflow.status", "succeeded");
+  // Nothing is applied beside the work.
+  expect(await kubectl.must(["get", "deploy,cm", "site", "beside", "--ignore-not-found", "-o", "name"])).toBe("");
+  await edit("worked", "/spec/components/0/traits/0/properties/replicas", 8);
+  await vela.until("app/worked", ".status.latestRevision.name", "worked-v2");
+  await expect.poll(message, patience).toBe("managed: ManifestWork worked is not applied");
+  await report(2);
+  await vela.until("app/worked", ".status.workflow.status", "succeeded");
+  expect(await kubectl.must(["get", ...work, "-o", `jsonpath=${path}`])).toContain("Deployment/site=4 ");
+  await kubectl.must(["delete", "app", "worked", "--timeout=60s"]);
+  expect(await kubectl.must(["get", ...work, "--ignore-not-found"])).toBe("");
+  expect((await slipway(["--kubeconfig", server.kubeconfig, "cluster", "detach", "managed"])).code).toBe(0);
+});
+
 test("attack: with policy security steps do only what their account may do, and operations are Events", async () => {
   const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "taken" } };
   const steps = [

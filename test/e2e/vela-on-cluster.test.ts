@@ -97,7 +97,7 @@ const shown = (of: Kubectl, path: string): Promise<string> =>
 
 test("with the name of a ServiceAccount, a missing right of the controllers is named; with it the account's rights count", async () => {
   // Somebody's cluster keeps them from one run of the tests to the next.
-  const granted = ["act-as-deployer-slipway-controllers", "edit-deployer"];
+  const granted = ["act-as-deployer-slipway-controllers", "edit-deployer", "seal-slipway-controllers"];
   await kubectl.must(["delete", "clusterrolebinding", ...granted, "--ignore-not-found"]);
   const account = "app.oam.dev/service-account-name";
   const made = application("acting", { components: [configMap("made", { a: "1" })] });
@@ -123,6 +123,45 @@ test("with the name of a ServiceAccount, a missing right of the controllers is n
   await vela.apply(bindingOf("edit", "deployer"));
   await vela.until("app/acting", ".status.status", "running");
   await kubectl.must(["delete", "app", "acting", "--timeout=60s"]);
+});
+
+test("policy security limits the steps of an application to what its account may do", async () => {
+  const [account, verbs] = ["sealed-workflow", ["create", "delete", "get", "list", "patch", "update", "watch"]];
+  await vela.apply(
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name: "seal" },
+      rules: [
+        { apiGroups: [""], resources: ["serviceaccounts"], verbs },
+        { apiGroups: ["rbac.authorization.k8s.io"], resources: ["roles", "rolebindings"], verbs },
+        { apiGroups: [""], resources: ["serviceaccounts"], resourceNames: [account], verbs: ["impersonate"] },
+        { apiGroups: [""], resources: ["groups"], verbs: ["impersonate"] },
+      ],
+    },
+    bindingOf("seal", "slipway-controllers"),
+  );
+  const taken = { apiVersion: "v1", kind: "Secret", metadata: { name: "taken" } };
+  const steps = [
+    { name: "map", type: "apply-component", properties: { component: "sealed-map" } },
+    { name: "take", type: "apply-object", properties: { value: taken } },
+  ];
+  const policies = [{ name: "limits", type: "security", properties: { rbac: "enabled", audit: "enabled" } }];
+  await vela.apply(
+    application("sealed", { components: [configMap("sealed-map", { a: "1" })], policies, workflow: { steps } }),
+  );
+  await expect.poll(async () => (await vela.workflowOf("sealed")).steps?.at(-1)?.message, patience).toContain(account);
+  expect(await kubectl.must(["get", "configmap", "sealed-map", "-o", "jsonpath={.data.a}"])).toBe("1");
+  expect(await kubectl.must(["get", "secret", "taken", "--ignore-not-found"])).toBe("");
+  const profile = () => kubectl.must(["get", "securityprofile", "limits", "-o", "jsonpath={.status.message}"]);
+  await expect.poll(profile, patience).toMatch(/^steps have only the rights that both sealed-workflow /);
+  await must("terminate", "app/sealed");
+  const events = ["get", "events", "--field-selector=involvedObject.name=sealed,reason=WorkflowOperation"];
+  await expect
+    .poll(() => kubectl.must([...events, "-o", "jsonpath={.items[*].message}"]), patience)
+    .toMatch(/^cancel by /);
+  await kubectl.must(["delete", "app", "sealed", "--timeout=60s"]);
+  expect(await kubectl.must(["get", "serviceaccount", account, "--ignore-not-found"])).toBe("");
 });
 
 const bindingOf = (role: string, account: string): JsonObject => ({

@@ -10,6 +10,7 @@ import type { Notice } from "./notices.ts";
 import type { Providers } from "./ops/provider.ts";
 import { applicationReconciler } from "./reconcile.ts";
 import type { ChartRenderer } from "./render/charts.ts";
+import type { Answers } from "./render/processing.ts";
 import type { Settings } from "./settings.ts";
 import { stepsOf } from "./view.ts";
 import { WatchedObjects } from "./watched-objects.ts";
@@ -23,6 +24,7 @@ export interface ApplicationControllerParts {
   readonly providers: Providers;
   readonly courier: Courier;
   readonly charts: ChartRenderer;
+  readonly answers: Answers;
   readonly clustersFor: (acting: ApiClient) => Clusters;
   readonly printer: StepPrinter;
 }
@@ -69,6 +71,7 @@ export function addApplicationController(manager: Manager, parts: ApplicationCon
     providers: parts.providers,
     courier: parts.courier,
     charts: parts.charts,
+    answers: parts.answers,
     actions,
     follow: (application, objects) => watched.follow(keyOf(application.metadata), objects),
     takeWoken: (key) => woken.delete(key),

@@ -4,6 +4,7 @@ import type { Cue } from "#kernel/template/index.ts";
 import { addApplicationController, type ApplicationControllerParts } from "./application-controller.ts";
 import { ClusterConnections } from "./delivery/cluster-connections.ts";
 import { chartRenderer } from "./render/charts.ts";
+import { keptAnswers } from "./render/processing.ts";
 import { StepPrinter } from "./logs/step-logs.ts";
 import { providers } from "./ops/index.ts";
 import { useCaseProviders } from "./ops/usecases.ts";
@@ -74,6 +75,7 @@ function addDeliveryControllers(vela: VelaParts, parts: ControllerParts<VelaOpti
     ...vela,
     providers: { ...providers, ...useCaseProviders(useCases) },
     charts: chartRenderer(useCases),
+    answers: keptAnswers(settings.egressDeny, clock),
     courier: processCourier({ directory: `${directory}/couriers`, denied: settings.egressDeny, clock }),
     clustersFor: (acting) => clusters.forApplication(acting),
     printer,

@@ -83,6 +83,7 @@ export async function renderOffline(request: OfflineRequest): Promise<Result<Pre
       isNamespaced: (_apiVersion, kind) => Promise.resolve(!clusterKinds.has(kind)),
       referredObjects: ({ name: component }) =>
         Promise.resolve(err(`component "${component}" refers to objects of the control plane`)),
+      answer: () => Promise.resolve(err("only a control plane sends requests")),
       chartObjects: () => Promise.resolve(err("charts are rendered by a control plane only")),
       signal,
     },

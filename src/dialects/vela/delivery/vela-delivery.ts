@@ -11,6 +11,7 @@ import { type ClusterVersion, readClusterVersion, unknownVersion } from "../rend
 import { componentHealth, type Observed } from "../render/health.ts";
 import { nameOther, namespaceFor, objectFault } from "../render/naming.ts";
 import type { ChartRenderer } from "../render/charts.ts";
+import type { Answers } from "../render/processing.ts";
 import { readReferredObjects } from "../render/referred-objects.ts";
 import { renderComponent, type RenderParts } from "../render/render-component.ts";
 import type { ComponentHealth, RenderedComponent, RenderedObject } from "../render/rendered.ts";
@@ -38,6 +39,8 @@ export interface DeliveryParts {
   readonly run?: () => string | undefined;
   /** Absent where charts cannot be read. */
   readonly charts?: ChartRenderer;
+  /** Absent where traits send no requests. */
+  readonly answers?: Answers;
   readonly signal: AbortSignal;
 }
 
@@ -64,7 +67,7 @@ export class VelaDelivery implements Delivery {
   /** What components and policies are rendered with. */
   get renderParts(): RenderParts {
     const { app, client, cue, definitions, systemNamespace, revisionHash, signal } = this.parts;
-    const { charts, clock } = this.parts;
+    const { charts, answers, clock } = this.parts;
     return {
       app,
       cue,
@@ -74,6 +77,7 @@ export class VelaDelivery implements Delivery {
       signal,
       chartObjects: async (properties, place) =>
         (await charts?.({ app, client, clock, signal }, properties, place)) ?? err("charts are not rendered here"),
+      answer: async (http) => (await answers?.(app.identity, http, signal)) ?? err("requests are not sent here"),
       isNamespaced: async (apiVersion, kind) => (await client.resourceType(apiVersion, kind))?.namespaced ?? true,
       referredObjects: (component) => readReferredObjects(client, component, app.identity.namespace, signal),
     };

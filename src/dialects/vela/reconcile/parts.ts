@@ -14,6 +14,7 @@ import type { Application } from "../kinds.ts";
 import type { Notice } from "../notices.ts";
 import type { Providers } from "../ops/provider.ts";
 import type { ChartRenderer } from "../render/charts.ts";
+import type { Answers } from "../render/processing.ts";
 import type { Settings } from "../settings.ts";
 import type { Courier } from "#kernel/couriers/index.ts";
 import type { StatusStore } from "./status-store.ts";
@@ -53,6 +54,7 @@ export interface Parts {
   readonly providers: Providers;
   readonly courier: Courier;
   readonly charts?: ChartRenderer;
+  readonly answers?: Answers;
   /** With the index `targetIndex`. */
   readonly actions: Lister<RunAction>;
   /** Changes of these objects trigger passes of the application from now on, instead of those named before. */

@@ -34,6 +34,7 @@ export function toolsOf(pass: Pass, { app, definitions, revisionHash, acting }: 
     allowCrossNamespace: settings.allowCrossNamespace,
     run: () => pass.store.status.workflow?.startTime,
     ...(pass.charts === undefined ? {} : { charts: pass.charts }),
+    ...(pass.answers === undefined ? {} : { answers: pass.answers }),
     signal,
   });
   return { app, acting, clusters, definitions, delivery };

@@ -1,4 +1,13 @@
-import { err, jsonEquals, type JsonObject, ok, objectAt, type Result, textAt } from "#lib/base/index.ts";
+import {
+  err,
+  jsonEquals,
+  type JsonObject,
+  type JsonValue,
+  ok,
+  objectAt,
+  type Result,
+  textAt,
+} from "#lib/base/index.ts";
 import type { Cue, CueObjects } from "#kernel/template/index.ts";
 import type { App, Component, Trait } from "../app.ts";
 import type { Definition, Definitions, DefinitionType } from "../definitions/definition.ts";
@@ -9,6 +18,7 @@ import { auxiliaryWorkload, nameOf } from "../labels.ts";
 import { componentContext, type ContextOptions } from "./context.ts";
 import { failureText } from "./failure-text.ts";
 import { type IsNamespaced, nameAuxiliary, nameWorkload, namespaceFor, objectFault } from "./naming.ts";
+import { withAnswer } from "./processing.ts";
 import type { RenderedComponent, RenderedObject } from "./rendered.ts";
 
 export interface RenderParts {
@@ -27,6 +37,8 @@ export interface RenderParts {
   ) => Promise<Result<readonly JsonObject[], string>>;
   /** The objects of a `helmchart` component. */
   readonly chartObjects: (properties: JsonObject, place: ContextOptions) => Promise<ChartObjects>;
+  /** The answer to the request of a trait's `processing`. */
+  readonly answer: (http: JsonObject) => Promise<Result<JsonValue, string>>;
   readonly signal: AbortSignal;
 }
 
@@ -155,11 +167,14 @@ async function renderTrait(
   const definition = await findDefinition(parts, "trait", trait.type);
   if (!definition.ok) return definition;
   const base = baseOf(drafts);
-  const source = { text: definition.value.template, file: trait.type };
   const data = {
     parameter: trait.properties,
     context: { ...context, output: base.output, outputs: base.outputs },
   };
+  const template = { text: definition.value.template, file: trait.type };
+  const answered = await withAnswer(parts, template, data, parts.answer);
+  if (!answered.ok) return err(inTrait(answered.error));
+  const source = answered.value;
   const objects = await renderObjects(parts, source, { ...data, base });
   if (!objects.ok) {
     // A template that is right by itself does not fit what it patches.
