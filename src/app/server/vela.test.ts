@@ -109,7 +109,17 @@ test("bad input: everything that shows is refused at once", async () => {
     'spec.workflow.steps[2].name: step name "a" is already used at spec.workflow.steps[0]',
     'spec.workflow.steps[0].timeout: invalid timeout, use 1s, 1m, 1h or 1d; found "1 hour"',
     "spec.workflow.steps[0]: waits for itself: a -> b -> a",
-    'spec.workflow.steps[1].if: at character 5: expected a value after "=="',
+  ]);
+});
+
+test("bad input: a condition is refused with position and hint", async () => {
+  const conditions = ["a ==", "status.my-step.failed", "always"];
+  const steps = conditions.map((text) => ({ type: "suspend", if: text }));
+  expect(
+    await refusalOf(create({ components, workflow: { steps: [{ name: "my-step", type: "suspend" }, ...steps] } })),
+  ).toEqual([
+    "spec.workflow.steps[1].if: at character 5: expected operand, found 'EOF'",
+    'spec.workflow.steps[2].if: at character 8: "my-step" is not an identifier: CUE reads "-" as minus (write status["my-step"].failed)',
   ]);
 });
 

@@ -6,8 +6,9 @@ import { notFoundMessage } from "../definitions/find.ts";
 import { Application, Workflow, WorkflowRun } from "../kinds.ts";
 import { nameApplication, nameWorkflow, nameWorkflowRun } from "../names.ts";
 import { groupType } from "../parse.ts";
+import { conditionFaults } from "./condition.ts";
 import { parameterFaults } from "./parameter.ts";
-import { placedSteps } from "./placed.ts";
+import { appliedBy, placedSteps } from "./placed.ts";
 
 export interface DefinitionChecks {
   readonly definitions: Definitions;
@@ -48,12 +49,33 @@ export async function checkDefinitions(
     if (definition === undefined) await reportUnknown(type, name, path, checks, found);
     else if (definition.template !== "") await checkProperties(definition, { path, object, isPartial }, checks, found);
   }
-  for (const { path, text } of textsOf(document)) {
-    const read = await checks.cue.references(text, checks.signal);
-    // Other failures say nothing about the text.
-    if (read.ok || read.error.kind !== "template") continue;
-    const problem = read.error.problems[0]?.message ?? read.error.message;
-    found.error(path, "invalid-condition", `not a CUE expression: ${problem}`);
+  await checkExpressions(document, checks, found);
+}
+
+/** Reports conditions and outputs of steps that are wrong whatever the definitions say. */
+export async function checkExpressions(
+  document: JsonObject,
+  { cue, signal }: Pick<DefinitionChecks, "cue" | "signal">,
+  { error }: ProblemCollector,
+): Promise<void> {
+  const placed = placedIn(document);
+  const own = objectsAt(document, "spec", "components").flatMap((component) => textAt(component, "name") ?? []);
+  const scope = {
+    steps: new Set(placed.map(({ name }) => name)),
+    components: new Set([...own, ...placed.flatMap((step) => appliedBy(step) ?? [])]),
+  };
+  for (const { step, path } of placed) {
+    const condition = textAt(step, "if");
+    const faults = condition === undefined ? [] : await conditionFaults(condition, scope, cue, signal);
+    for (const { message, at, hint } of faults)
+      error([...path, "if"], "invalid-condition", `at character ${at + 1}: ${message}`, hint);
+    for (const [index, output] of objectsAt(step, "outputs").entries()) {
+      const text = textAt(output, "valueFrom");
+      const read = text === undefined ? undefined : await cue.references(text, signal);
+      if (read?.ok !== false || read.error.kind !== "template") continue;
+      const problem = read.error.problems[0]?.message ?? read.error.message;
+      error([...path, "outputs", index, "valueFrom"], "invalid-condition", `not a CUE expression: ${problem}`);
+    }
   }
 }
 
@@ -139,16 +161,3 @@ const usesOfSteps = (document: JsonObject): readonly Use[] =>
       ? []
       : [{ type: "workflow-step", path, object: step, isPartial: listAt(step, "inputs").length > 0 }],
   );
-
-/** Texts of steps that are CUE. */
-const textsOf = (document: JsonObject) =>
-  placedIn(document).flatMap(({ step, path }) => {
-    const condition = textAt(step, "if");
-    const own =
-      condition === undefined || condition.trim() === "always" ? [] : [{ path: [...path, "if"], text: condition }];
-    const outputs = objectsAt(step, "outputs").flatMap((output, index) => {
-      const text = textAt(output, "valueFrom");
-      return text === undefined ? [] : [{ path: [...path, "outputs", index, "valueFrom"], text }];
-    });
-    return [...own, ...outputs];
-  });

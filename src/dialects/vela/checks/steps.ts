@@ -11,7 +11,6 @@ import {
 import type { ProblemCollector } from "#kernel/dialect/index.ts";
 import { parseTimeout } from "../durations.ts";
 import { groupType } from "../parse.ts";
-import { conditionFaults } from "./condition.ts";
 import { checkCycles, checkDependsOn, producersOf, stepNodes, variableOf } from "./dependencies.ts";
 import { appliedBy, isGroup, type PlacedStep, placedSteps, repeated } from "./placed.ts";
 
@@ -42,7 +41,7 @@ export function checkSteps(
   checkDependsOn(nodes, "step", found.error);
   checkCycles(nodes, found.error);
   checkInputs(steps, context, found);
-  checkConditions(steps, context, found);
+  checkComponents(steps, context, found);
   if (context.mode === "StepByStep") checkOrder(steps, context, found);
 }
 
@@ -104,21 +103,13 @@ function checkInputs(
   }
 }
 
-function checkConditions(
+function checkComponents(
   steps: readonly PlacedStep[],
   { components }: StepsContext,
   { error }: ProblemCollector,
 ): void {
-  const names = new Set(steps.map(({ name }) => name));
-  const applied = steps.flatMap((step) => appliedBy(step) ?? []);
-  const known = components?.flatMap((component) => textAt(component, "name") ?? []) ?? [];
-  const scope = { steps: names, components: new Set([...applied, ...known]) };
-  for (const { step, path } of steps) {
-    const text = textAt(step, "if");
-    for (const { message, at, hint } of text === undefined ? [] : conditionFaults(text, scope))
-      error([...path, "if"], "invalid-condition", `at character ${at + 1}: ${message}`, hint);
-  }
   if (components === undefined) return;
+  const known = components.flatMap((component) => textAt(component, "name") ?? []);
   for (const placed of steps) {
     const component = appliedBy(placed);
     if (component === undefined || known.includes(component)) continue;

@@ -12,6 +12,7 @@ import type { ApiClient } from "#kernel/kit/index.ts";
 import { collectProblems } from "#kernel/dialect/index.ts";
 import type { App, Step } from "../app.ts";
 import { checkApplication } from "../checks/application.ts";
+import { checkExpressions } from "../checks/definitions.ts";
 import type { Definitions, DefinitionType } from "../definitions/definition.ts";
 import { notFoundMessage } from "../definitions/find.ts";
 import { readingClient } from "../delivery/rights.ts";
@@ -61,7 +62,10 @@ export async function prepare(pass: Pass): Promise<Result<Prepared, string>> {
   });
   const app = appOf(application, choice);
   const definitions = snapshotDefinitions(choice.snapshot, live);
-  const problems = [...documentProblems(application, choice), ...(await missingTypes(pass, app, definitions))];
+  const problems = [
+    ...(await documentProblems(pass, application, choice)),
+    ...(await missingTypes(pass, app, definitions)),
+  ];
   if (problems.length > 0) return err(problems.join("; "));
   return ok({ choice, revisions, app, definitions, writers: writersIn(choice) });
 }
@@ -138,9 +142,15 @@ function bare(object: Stored<Workflow> | Stored<Policy> | Workflow | Policy): Js
 }
 
 /** On clusters without Slipway's admission, stored applications may be wrong. */
-function documentProblems(application: Stored<Application>, { snapshot }: RevisionChoice): readonly string[] {
+async function documentProblems(
+  { cue, signal }: Pass,
+  application: Stored<Application>,
+  { snapshot }: RevisionChoice,
+): Promise<readonly string[]> {
   const found = collectProblems();
-  checkApplication({ ...asJson(application), spec: snapshot.application["spec"] }, found);
+  const document = { ...asJson(application), spec: snapshot.application["spec"] };
+  checkApplication(document, found);
+  await checkExpressions(document, { cue, signal }, found);
   return found.problems.flatMap(({ severity, path, message }) => (severity === "error" ? [`${path}: ${message}`] : []));
 }
 

@@ -428,6 +428,9 @@ test("bad input: a broken context store fails the pass with a message", async ()
   await rig.pass();
   expect(rig.state.status).toMatchObject({ status: "failed", finished: true });
   expect(rig.state.status?.message).toContain("restart the workflow");
+  rig.command({ kind: "restart" });
+  await rig.pass();
+  expect(rig.phases()).toEqual({ a: "succeeded", b: "running/Wait" });
 });
 
 test("bad input: an unknown action and an unknown step type name the nearest", async () => {

@@ -73,7 +73,7 @@ export interface StoreOptions {
   /** From the status: the store existed. */
   readonly known?: ResourceRef | undefined;
   /** The content does not matter, because the run begins. */
-  readonly isFresh?: boolean;
+  readonly isFresh: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -95,7 +95,7 @@ export class ContextStore {
     this.#name = name;
     this.#map = map;
     this.#secret = secret;
-    this.#content = options.isFresh === true ? readableContent(map, secret) : readContent(map, secret);
+    this.#content = options.isFresh ? readableContent(map, secret) : readContent(map, secret);
     this.isLost = options.known !== undefined && map === undefined && secret === undefined;
   }
 

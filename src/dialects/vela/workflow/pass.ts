@@ -118,6 +118,7 @@ async function openTurn(parts: PassParts, input: RunInput): Promise<Turn | undef
     name,
     namespace,
     known: isFresh ? undefined : status?.contextBackend,
+    isFresh,
     signal: parts.signal,
   });
   const decoded = decodeRun(status, workflow, parts.settings);
