@@ -173,7 +173,9 @@ const countsOf = (texts: readonly string[]): ReadonlyMap<string, number> => {
   return counts;
 };
 
-test("17.15 14.2 half of the replicas and of the requests are new; approval completes the rollout, rejection takes it back, and no request fails", async () => {
+test("17.15 14.2 half of the replicas and of the requests are new; approval completes the rollout, rejection takes it back, and no request fails", {
+  timeout: 300_000,
+}, async () => {
   await kubectl.must(["apply", "-f", "-"], { input: await example("blue-green.yaml") });
   await vela.until("app/blue-green", ".status.status", "running");
   const path = "jsonpath={range .items[*]}{.metadata.name}={.status.readyReplicas} {end}";

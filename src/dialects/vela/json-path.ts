@@ -1,49 +1,48 @@
-import { err, isJsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 
-// Paths of `parameterKey`, `apply-once` and patches: `a.b[0].c["x-y"]`. Unquoted names may contain `-` and `/`.
+// Paths of documents: `a.b[0].c["x-y"]`. Unquoted names may contain `-` and `/`.
 
-export type JsonSteps = readonly (string | number)[];
+export type Segment = string | number;
 
-const step = /\.?([^.[\]]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/gy;
 /** Lists are not padded beyond this. */
 const maxIndex = 10_000;
 
-export function readJsonSteps(text: string): Result<JsonSteps, string> {
-  const steps: (string | number)[] = [];
-  step.lastIndex = 0;
-  while (step.lastIndex < text.length) {
-    const from = step.lastIndex;
-    const match = step.exec(text);
-    if (match === null) return err(`invalid path ${JSON.stringify(text)} at character ${from + 1}`);
-    const [, name, index, quoted] = match;
-    if (index !== undefined && Number(index) > maxIndex)
-      return err(`invalid path ${JSON.stringify(text)}: index ${index} is over ${maxIndex}`);
-    steps.push(index === undefined ? (name ?? (quoted ?? "").replace(/\\(.)/g, "$1")) : Number(index));
+/** Undefined if malformed. */
+export function parsePath(text: string): readonly Segment[] | undefined {
+  const segments: Segment[] = [];
+  const part = /\.?(?:([^.[\]"\s]+)|"((?:[^"\\]|\\.)*)")|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/gy;
+  let end = 0;
+  for (let match = part.exec(text); match !== null; match = part.exec(text)) {
+    const [, plain, quoted, index, key] = match;
+    if (Number(index ?? 0) > maxIndex) return undefined;
+    const name = plain ?? (quoted ?? key ?? "").replace(/\\(.)/g, "$1");
+    segments.push(index === undefined ? name : Number(index));
+    end = part.lastIndex;
   }
-  return steps.length === 0 ? err("invalid path: it is empty") : ok(steps);
+  return segments.length > 0 && end === text.length ? segments : undefined;
 }
 
-export function jsonAt(value: JsonValue | undefined, steps: JsonSteps): JsonValue | undefined {
+/** Undefined if the path does not exist. */
+export function getAt(value: JsonValue | undefined, path: readonly Segment[]): JsonValue | undefined {
   let found = value;
-  for (const part of steps) {
-    if (typeof part === "number") found = Array.isArray(found) ? (found as readonly JsonValue[])[part] : undefined;
-    else found = isJsonObject(found) && Object.hasOwn(found, part) ? found[part] : undefined;
+  for (const segment of path) {
+    if (Array.isArray(found)) found = typeof segment === "number" ? found[segment] : undefined;
+    else found = isJsonObject(found) && Object.hasOwn(found, segment) ? found[segment] : undefined;
   }
   return found;
 }
 
-/** Replaces the value at the path. Missing objects are created; lists are padded with `{}`. */
-export function withJsonAt(value: JsonValue | undefined, steps: JsonSteps, leaf: JsonValue): JsonValue {
-  const [first, ...rest] = steps;
-  if (first === undefined) return leaf;
-  if (typeof first === "number") {
-    const items: JsonValue[] = Array.isArray(value) ? [...(value as readonly JsonValue[])] : [];
-    while (items.length <= first) items.push({});
-    items[first] = withJsonAt(items[first], rest, leaf);
-    return items;
+/** A copy with this value; missing objects are created, and lists are padded with `{}`. */
+export function setAt(value: JsonValue | undefined, path: readonly Segment[], leaf: JsonValue): JsonValue {
+  const [head, ...rest] = path;
+  if (head === undefined) return leaf;
+  if (typeof head === "number") {
+    const list = Array.isArray(value) ? [...value] : [];
+    while (list.length < head) list.push({});
+    list[head] = setAt(list[head], rest, leaf);
+    return list;
   }
-  const object = new Map(isJsonObject(value) ? Object.entries(value) : []);
-  object.set(first, withJsonAt(object.get(first), rest, leaf));
-  // Own members, so that "__proto__" is an ordinary name.
-  return Object.fromEntries<JsonValue | undefined>(object);
+  const object: JsonObject = isJsonObject(value) ? value : {};
+  const inner = Object.hasOwn(object, head) ? object[head] : undefined;
+  return { ...object, [head]: setAt(inner, rest, leaf) };
 }

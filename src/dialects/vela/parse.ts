@@ -242,7 +242,7 @@ export function componentOf({ type, properties }: Pick<Step, "type" | "propertie
 }
 
 /** Steps that apply a component take over its dependencies, inputs and outputs. */
-function withComponents(steps: readonly Step[], components: readonly Component[]): readonly Step[] {
+export function withComponents(steps: readonly Step[], components: readonly Component[]): readonly Step[] {
   const all = steps.flatMap((step) => [step, ...step.subSteps]);
   const stepsOf = (component: string) => all.flatMap((step) => (componentOf(step) === component ? step.name : []));
   const complete = (step: Step): Step => {

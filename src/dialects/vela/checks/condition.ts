@@ -1,6 +1,6 @@
 import { didYouMean } from "#lib/text/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
-import { parsePath } from "../workflow/paths.ts";
+import { parsePath } from "../json-path.ts";
 
 /** The names that a condition may use. */
 export interface ConditionScope {

@@ -10,7 +10,7 @@ import {
 import { asJson, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 import type { Component, Policy } from "../app.ts";
-import { readJsonSteps, withJsonAt } from "../json-path.ts";
+import { parsePath, setAt } from "../json-path.ts";
 import { auxiliaryWorkload } from "../labels.ts";
 import { overrideComponents } from "../policies/override.ts";
 import { replicateComponents } from "../policies/replication.ts";
@@ -198,9 +198,9 @@ export function withInputs(component: Component, variables: Pick<DeployVariables
   for (const { from, parameterKey } of component.inputs) {
     if (parameterKey === "") continue;
     const isFull = /^(?:properties(?:[.[]|$)|traits\[)/.test(parameterKey);
-    const steps = readJsonSteps(isFull ? parameterKey : `properties.${parameterKey}`);
-    if (!steps.ok) return `input ${from}: ${steps.error}`;
-    filled = withJsonAt(filled, steps.value, variableAt(variables, from) ?? null);
+    const path = parsePath(isFull ? parameterKey : `properties.${parameterKey}`);
+    if (path === undefined) return `input ${from}: invalid parameterKey "${parameterKey}"`;
+    filled = setAt(filled, path, variableAt(variables, from) ?? null);
   }
   const traits = objectsAt(filled, "traits").map((trait, index) => ({
     type: component.traits[index]?.type ?? "",

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, textAt } from "#lib/base/index.ts";
 import { progressOf } from "../workflow/task-object.ts";
 import { type Action, done, failure, inBothForms } from "./form.ts";
-import { getAt, parsePath, setAt } from "../workflow/paths.ts";
+import { getAt, parsePath, setAt } from "../json-path.ts";
 import { suspendOnce } from "./suspend.ts";
 
 const wait: Action = (params) => {

@@ -5,7 +5,7 @@ import type { App, Component } from "../app.ts";
 import type { Delivery, Placement, RenderOptions } from "../delivery/delivery.ts";
 import { applyComponent as applyInStages, unhealthyText } from "../delivery/deploy.ts";
 import type { RenderedComponent } from "../render/rendered.ts";
-import { getAt, parsePath, type Segment, setAt } from "../workflow/paths.ts";
+import { getAt, parsePath, type Segment, setAt } from "../json-path.ts";
 
 // Renders and applies one component of the application and judges its health.
 

@@ -1,7 +1,7 @@
 import { isTrueAt, type JsonObject, jsonEquals, type JsonValue, objectAt, textAt, textsAt } from "#lib/base/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import type { App } from "../app.ts";
-import { jsonAt, readJsonSteps, withJsonAt } from "../json-path.ts";
+import { getAt, parsePath, setAt } from "../json-path.ts";
 import { firstRule, policiesOfType, ruleFor, type RuleSubject } from "./rules.ts";
 
 type Policies = Pick<App, "policies">;
@@ -46,9 +46,9 @@ export function keepingLive(
   if (paths.includes("*")) return undefined;
   let kept: JsonValue = asJson(object);
   for (const path of paths) {
-    const steps = readJsonSteps(path);
-    const value = steps.ok ? jsonAt(asJson(live), steps.value) : undefined;
-    if (steps.ok && value !== undefined) kept = withJsonAt(kept, steps.value, value);
+    const steps = parsePath(path) ?? [];
+    const value = steps.length > 0 ? getAt(asJson(live), steps) : undefined;
+    if (value !== undefined) kept = setAt(kept, steps, value);
   }
   return { ...object, ...objectAt(kept) };
 }
@@ -65,8 +65,7 @@ export function updateWay(app: Policies, subject: RuleSubject, object: KubeObjec
 }
 
 function differsAt(path: string, wanted: JsonObject, live: JsonObject): boolean {
-  const steps = readJsonSteps(path);
-  if (!steps.ok) return false;
-  const value = jsonAt(wanted, steps.value);
-  return value !== undefined && !jsonEquals(value, jsonAt(live, steps.value));
+  const steps = parsePath(path) ?? [];
+  const value = steps.length > 0 ? getAt(wanted, steps) : undefined;
+  return value !== undefined && !jsonEquals(value, getAt(live, steps));
 }

@@ -13,7 +13,7 @@ import type { App, Component, Trait } from "../app.ts";
 import type { Definition, Definitions, DefinitionType } from "../definitions/definition.ts";
 import { notFoundMessage } from "../definitions/find.ts";
 import type { RenderOptions } from "../delivery/delivery.ts";
-import { readJsonSteps, withJsonAt } from "../json-path.ts";
+import { parsePath, setAt } from "../json-path.ts";
 import { auxiliaryWorkload, nameOf } from "../labels.ts";
 import { componentContext, type ContextOptions } from "./context.ts";
 import { failureText } from "./failure-text.ts";
@@ -288,11 +288,9 @@ function withWorkloadReference(
   definition: Definition | undefined,
   { apiVersion, kind, metadata }: RenderedObject["object"],
 ): JsonObject {
-  const path = textAt(definition?.spec, "workloadRefPath");
-  const steps = path === undefined ? undefined : readJsonSteps(path);
-  if (steps?.ok !== true) return object;
-  const changed = withJsonAt(object, steps.value, { apiVersion, kind, name: metadata.name ?? "" });
-  return objectAt(changed) ?? object;
+  const path = parsePath(textAt(definition?.spec, "workloadRefPath") ?? "");
+  if (path === undefined) return object;
+  return objectAt(setAt(object, path, { apiVersion, kind, name: metadata.name ?? "" })) ?? object;
 }
 
 function distinct(key: string, taken: Set<string>): string {

@@ -1,10 +1,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 import type { Step, VelaWorkflow } from "../app.ts";
+import { componentOf } from "../parse.ts";
 import type { ContextStore } from "./context-store.ts";
 import { resolveInputs, withInputs } from "./io.ts";
 import { messages } from "./messages.ts";
-import { parsePath } from "./paths.ts";
+import { parsePath } from "../json-path.ts";
 import { alwaysRuns, type Decision, placesOf } from "./plan.ts";
 import { flatSteps, isSettled, stepFlags, type StepStatus, type WorkflowStatus } from "./status.ts";
 
@@ -45,12 +46,6 @@ function namesIn(references: readonly string[], steps: readonly Step[]): readonl
 
 /** A step that applies a component is also known by the component's name. */
 const answersTo = (step: Step, name: string): boolean => step.name === name || componentOf(step) === name;
-
-export function componentOf({ type, properties }: Step): string | undefined {
-  if (type !== "apply-component") return undefined;
-  const { component, name } = properties;
-  return typeof component === "string" ? component : typeof name === "string" ? name : undefined;
-}
 
 /** Whether a step runs whose dependencies are settled. */
 export async function decide(parts: GateParts, step: Step, status: WorkflowStatus): Promise<Decision> {

@@ -3,7 +3,7 @@ import type { Cue, CueLookup, CueTask } from "#kernel/template/index.ts";
 import type { Input, Output, Step } from "../app.ts";
 import type { ContextStore } from "./context-store.ts";
 import { messages } from "./messages.ts";
-import { getAt, parsePath, setAt } from "./paths.ts";
+import { getAt, parsePath, setAt } from "../json-path.ts";
 
 // Inputs and outputs of steps.
 

@@ -4,7 +4,6 @@ import type { Step, VelaWorkflow } from "../app.ts";
 import { applyCommand, editsOf } from "./commands.ts";
 import { ContextStore } from "./context-store.ts";
 import { waitDelay } from "./delays.ts";
-import { expandWorkflow } from "./expand.ts";
 import { decide, readReferences } from "./gates.ts";
 import { storeOutputs } from "./io.ts";
 import { messages } from "./messages.ts";
@@ -102,7 +101,7 @@ export async function runPass(parts: PassParts, input: RunInput): Promise<PassRe
 
 async function openTurn(parts: PassParts, input: RunInput): Promise<Turn | undefined> {
   const { app, owner } = input.subject;
-  const whole = expandWorkflow(app);
+  const whole = app.workflow;
   const workflow = input.stage === undefined ? whole : { ...whole, steps: whole.steps.filter(isEarly) };
   let status = input.status;
   for (const command of editsOf(status)) {

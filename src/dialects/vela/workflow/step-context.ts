@@ -1,9 +1,8 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { type JsonObject, textAt } from "#lib/base/index.ts";
 import { hashName } from "#lib/base/index.node.ts";
 import { asJson } from "#kernel/model/index.ts";
 import type { Component, Step } from "../app.ts";
 import type { Delivery } from "../delivery/delivery.ts";
-import { componentOf } from "./gates.ts";
 import type { Subject } from "./parts.ts";
 
 /** `context` of a step, without what is rendered. */
@@ -85,7 +84,5 @@ export async function artifactsOf(
   return artifacts;
 }
 
-const componentNameOf = (step: Step): string | undefined => {
-  const { component, name } = step.properties;
-  return componentOf(step) ?? (typeof component === "string" ? component : typeof name === "string" ? name : undefined);
-};
+const componentNameOf = ({ properties }: Step): string | undefined =>
+  textAt(properties, "component") ?? textAt(properties, "name");

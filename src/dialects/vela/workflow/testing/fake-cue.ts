@@ -1,6 +1,6 @@
 import { err, isJsonObject, type JsonObject, type JsonValue, ok } from "#lib/base/index.ts";
 import type { Cue, CueTask } from "#kernel/template/index.ts";
-import { getAt, parsePath } from "../paths.ts";
+import { getAt, parsePath } from "../../json-path.ts";
 
 // Templates of tests are JSON, so that no thread is needed: a list of actions, or an `output`. A text `<path>` in a
 // value stands for what is at the path: of an earlier action's result, of `parameter` or `context`.

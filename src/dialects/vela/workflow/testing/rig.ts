@@ -7,12 +7,12 @@ import type { Definition } from "../../definitions/definition.ts";
 import type { Clusters, Delivery } from "../../delivery/delivery.ts";
 import { providers } from "../../ops/index.ts";
 import type { Providers } from "../../ops/provider.ts";
+import { withComponents } from "../../parse.ts";
 import type { ComponentHealth, RenderedComponent } from "../../render/rendered.ts";
 import { defaultSettings } from "../../settings.ts";
 import { applyCommand, type Command } from "../commands.ts";
 import type { Courier } from "#kernel/couriers/index.ts";
 import type { WorkflowSettings } from "../delays.ts";
-import { expandWorkflow } from "../expand.ts";
 import type { PassParts } from "../parts.ts";
 import { type PassResult, runPass, type RunInput } from "../pass.ts";
 import { flatSteps, type StepStatus, type WorkflowStatus } from "../status.ts";
@@ -100,7 +100,7 @@ export async function createRig(options: RigOptions) {
     },
     components,
     policies: [],
-    workflow: { modes: { steps: mode, subSteps: subMode }, steps },
+    workflow: { modes: { steps: mode, subSteps: subMode }, steps: withComponents(steps, components) },
   };
   const delivery = fakeDelivery(app, client, clock, options.health ?? (() => healthy));
   const clusters: Clusters = { client: async (name) => err(`failed to get cluster ${name}`), list: async () => [] };
@@ -168,7 +168,7 @@ export async function createRig(options: RigOptions) {
       return delays;
     },
     command(command: Command): void {
-      const changed = applyCommand(state.status, command, expandWorkflow(app));
+      const changed = applyCommand(state.status, command, app.workflow);
       if (!changed.ok) throw new Error(changed.error);
       state.status = changed.value;
     },
