@@ -32,6 +32,22 @@ export function getAt(value: JsonValue | undefined, path: readonly Segment[]): J
   return found;
 }
 
+/** The variable of this name, or what a variable has at the rest of the path: `db.host`. */
+export function variableIn(
+  get: (name: string) => JsonValue | undefined,
+  from: string,
+): { readonly name: string; readonly value: JsonValue } | undefined {
+  const whole = get(from);
+  if (whole !== undefined) return { name: from, value: whole };
+  const path = parsePath(from) ?? [];
+  for (let length = path.length - 1; length > 0; length--) {
+    const name = path.slice(0, length).join(".");
+    const value = getAt(get(name), path.slice(length));
+    if (value !== undefined) return { name, value };
+  }
+  return undefined;
+}
+
 /** A copy with this value; missing objects are created, and lists are padded with `{}`. */
 export function setAt(value: JsonValue | undefined, path: readonly Segment[], leaf: JsonValue): JsonValue {
   const [head, ...rest] = path;

@@ -1,6 +1,5 @@
 import {
   inParallel,
-  isJsonObject,
   type JsonObject,
   type JsonValue,
   messageOf,
@@ -10,7 +9,7 @@ import {
 import { asJson, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 import type { Component, Policy } from "../app.ts";
-import { parsePath, setAt } from "../json-path.ts";
+import { parsePath, setAt, variableIn } from "../json-path.ts";
 import { auxiliaryWorkload } from "../labels.ts";
 import { overrideComponents } from "../policies/override.ts";
 import { replicateComponents } from "../policies/replication.ts";
@@ -155,16 +154,8 @@ function missingFor(
   return component.inputs.find(({ from }) => variableAt(variables, from) === undefined)?.from;
 }
 
-/** `db.host` is the variable of that name, or a member of the variable `db`. */
-function variableAt(variables: DeployVariables, from: string): JsonValue | undefined {
-  const whole = variables.get(from);
-  if (whole !== undefined) return whole;
-  const [first = "", ...rest] = from.split(".");
-  return rest.reduce<JsonValue | undefined>(
-    (value, name) => (isJsonObject(value) ? value[name] : undefined),
-    variables.get(first),
-  );
-}
+const variableAt = (variables: Pick<DeployVariables, "get">, from: string): JsonValue | undefined =>
+  variableIn((name) => variables.get(name), from)?.value;
 
 async function deployComponent(
   component: Component,
@@ -233,6 +224,14 @@ export async function applyComponent(
   return { kind: "applied", health: await delivery.health(rendered, placement), stored };
 }
 
+/** Finds what became of a rendered object. */
+export const among =
+  (stored: readonly Stored[]) =>
+  (wanted: KubeObject): JsonObject | undefined => {
+    const found = stored.find(({ kind, metadata }) => kind === wanted.kind && metadata.name === wanted.metadata.name);
+    return found === undefined ? undefined : asJson(found);
+  };
+
 /** Sets the component's outputs as variables; the text says which one is not there yet. */
 async function storeOutputs(
   { outputs }: Component,
@@ -241,10 +240,7 @@ async function storeOutputs(
   { cue, variables, signal }: DeployScope,
 ): Promise<string | undefined> {
   if (outputs.length === 0) return undefined;
-  const live = (wanted: KubeObject): JsonObject | undefined => {
-    const found = stored.find(({ kind, metadata }) => kind === wanted.kind && metadata.name === wanted.metadata.name);
-    return found === undefined ? undefined : asJson(found);
-  };
+  const live = among(stored);
   const others = auxiliaries.map(({ resource = "", object }) => [resource, live(object) ?? {}] as const);
   const text = `output: ${JSON.stringify(live(workload.object) ?? {})}\noutputs: ${JSON.stringify(Object.fromEntries(others))}`;
   const answer = await cue.lookup(

@@ -3,7 +3,7 @@ import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import type { App, Component } from "../app.ts";
 import type { Delivery, Placement, RenderOptions } from "../delivery/delivery.ts";
-import { applyComponent as applyInStages, unhealthyText } from "../delivery/deploy.ts";
+import { among, applyComponent as applyInStages, unhealthyText } from "../delivery/deploy.ts";
 import type { RenderedComponent } from "../render/rendered.ts";
 import { getAt, parsePath, type Segment, setAt } from "../json-path.ts";
 
@@ -44,10 +44,7 @@ export async function applyComponent(scope: ComponentScope, request: ComponentRe
   const applied = await applyInStages(delivery, rendered, placement);
   if (applied.kind === "error") return applied;
   const { health, stored } = applied;
-  const live = (wanted: KubeObject): JsonObject | undefined => {
-    const found = stored.find(({ kind, metadata }) => kind === wanted.kind && metadata.name === wanted.metadata.name);
-    return found === undefined ? undefined : asJson(found);
-  };
+  const live = among(stored);
   const output = live(rendered.workload.object) ?? asJson(rendered.workload.object);
   const outputs = Object.fromEntries(
     rendered.auxiliaries.map(({ resource, key, object }) => [resource ?? key, live(object)]),

@@ -3,7 +3,7 @@ import type { Cue, CueLookup, CueTask } from "#kernel/template/index.ts";
 import type { Input, Output, Step } from "../app.ts";
 import type { ContextStore } from "./context-store.ts";
 import { messages } from "./messages.ts";
-import { getAt, parsePath, setAt } from "../json-path.ts";
+import { parsePath, setAt, variableIn } from "../json-path.ts";
 
 // Inputs and outputs of steps.
 
@@ -35,17 +35,9 @@ export async function resolveInputs(
   return { ok: true, values };
 }
 
-/** Dots descend into a variable. */
 function variableFor(store: ContextStore, from: string): Omit<ResolvedInput, "input"> | undefined {
-  const whole = store.variable(from);
-  if (whole !== undefined) return { value: whole, isSensitive: store.isSensitive(from) };
-  const path = parsePath(from) ?? [];
-  for (let length = path.length - 1; length > 0; length--) {
-    const name = path.slice(0, length).join(".");
-    const value = getAt(store.variable(name), path.slice(length));
-    if (value !== undefined) return { value, isSensitive: store.isSensitive(name) };
-  }
-  return undefined;
+  const found = variableIn((name) => store.variable(name), from);
+  return found && { value: found.value, isSensitive: store.isSensitive(found.name) };
 }
 
 async function evaluated(
