@@ -82,3 +82,6 @@ export const textsOf = (map: JsonObject | undefined): Readonly<Record<string, st
   Object.fromEntries(
     Object.entries(map ?? {}).flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : [])),
   );
+
+export const isSecret = (object: { readonly apiVersion?: unknown; readonly kind?: unknown }): boolean =>
+  object.kind === "Secret" && object.apiVersion === "v1";

@@ -1,12 +1,11 @@
-import { createHash } from "node:crypto";
 import type { JsonObject } from "#lib/base/index.ts";
-import { canonicalJson } from "#lib/json/index.ts";
 import { type ApiClient, createOrUpdate, getOrUndefined } from "#kernel/kit/index.ts";
 import { apiVersionOf, asJson, isAlreadyExists, type KubeObject, Namespace, type Stored } from "#kernel/model/index.ts";
 import type { Clock } from "#lib/base/index.ts";
 import type { Definition } from "./definition.ts";
 import type { Objects } from "./find.ts";
 import { typeFacts } from "./types.ts";
+import { jsonHash } from "../revision/hash.ts";
 
 // Shipped definitions are objects of the system namespace, so that clients see them. A definition that somebody else
 // wrote or changed there is theirs: it is used, and never overwritten.
@@ -45,13 +44,13 @@ export async function installShipped(shipped: readonly Definition[], parts: Inst
 
 const hashOfShipped = (shipped: readonly Definition[], type: string, name: string): string => {
   const definition = shipped.find((known) => known.type === type && known.name === name);
-  return definition === undefined ? "" : hashOf(specOf(definition));
+  return definition === undefined ? "" : jsonHash(specOf(definition));
 };
 
 const annotationOf = ({ metadata }: KubeObject): string | undefined => metadata.annotations?.[shippedAnnotation];
 
 /** Installed by some version, and unchanged since. */
-const isOurs = (object: KubeObject): boolean => annotationOf(object) === hashOf(asJson(object)["spec"] as JsonObject);
+const isOurs = (object: KubeObject): boolean => annotationOf(object) === jsonHash(asJson(object)["spec"] as JsonObject);
 
 const isOutdated = (object: Stored, hash: string): boolean => annotationOf(object) !== hash && isOurs(object);
 
@@ -60,9 +59,6 @@ const withContent = (present: Stored, wanted: KubeObject): KubeObject => ({
   spec: wanted.spec,
   metadata: { ...present.metadata, annotations: { ...present.metadata.annotations, ...wanted.metadata.annotations } },
 });
-
-export const hashOf = (spec: JsonObject): string =>
-  createHash("sha256").update(canonicalJson(spec)).digest("hex").slice(0, 16);
 
 const specOf = ({ spec, template }: Definition): JsonObject => ({ ...spec, schematic: { cue: { template } } });
 
@@ -77,7 +73,7 @@ export function objectOfDefinition(definition: Definition, namespace: string): K
       name: definition.name,
       namespace,
       ...(definition.labels === undefined ? {} : { labels: definition.labels }),
-      annotations: { ...definition.annotations, [shippedAnnotation]: hashOf(spec) },
+      annotations: { ...definition.annotations, [shippedAnnotation]: jsonHash(spec) },
       ...(definition.labels === undefined ? {} : { labels: definition.labels }),
     },
     spec,

@@ -20,7 +20,8 @@ import type { JsonObject } from "#lib/base/index.ts";
 import { DefinitionRevision } from "../kinds.ts";
 import type { DefinitionType } from "./definition.ts";
 import { definitionOf } from "./find.ts";
-import { hashOf, shippedAnnotation } from "./install.ts";
+import { jsonHash } from "../revision/hash.ts";
+import { shippedAnnotation } from "./install.ts";
 import { typeFacts } from "./types.ts";
 
 export interface RevisionParts {
@@ -78,7 +79,7 @@ const statusOf = ({ status = {} }: KubeObject): Status => status as Status;
 
 /** Shipped definitions are their own first revision. */
 const isShipped = (definition: Stored): boolean =>
-  definition.metadata.annotations?.[shippedAnnotation] === hashOf(specOf(definition));
+  definition.metadata.annotations?.[shippedAnnotation] === jsonHash(specOf(definition));
 
 const specOf = (definition: KubeObject): JsonObject => (asJson(definition)["spec"] ?? {}) as JsonObject;
 
@@ -108,7 +109,7 @@ async function ensureRevision(type: DefinitionType, definition: Stored, parts: R
     .list({ namespace })
     .filter((revision) => revision.metadata.labels?.[label] === name && revision.spec.definitionType === revisionType)
     .toSorted((a, b) => a.spec.revision - b.spec.revision);
-  const hash = hashOf(specOf(definition));
+  const hash = jsonHash(specOf(definition));
   const known = own.findLast(({ spec }) => spec.revisionHash === hash);
   if (known !== undefined) return latestOf(known);
   const after = own.at(-1)?.spec.revision ?? 0;

@@ -1,16 +1,9 @@
-import {
-  inParallel,
-  type JsonObject,
-  type JsonValue,
-  messageOf,
-  objectAt,
-  objectsAt,
-} from "#lib/base/index.ts";
+import { inParallel, type JsonObject, type JsonValue, messageOf, objectAt, objectsAt } from "#lib/base/index.ts";
 import { asJson, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 import type { Component, Policy } from "../app.ts";
 import { parsePath, setAt, variableIn } from "../json-path.ts";
-import { auxiliaryWorkload } from "../labels.ts";
+import { auxiliaryWorkload, isSecret } from "../labels.ts";
 import { overrideComponents } from "../policies/override.ts";
 import { replicateComponents } from "../policies/replication.ts";
 import { placementsOf } from "../policies/topology.ts";
@@ -249,8 +242,8 @@ async function storeOutputs(
     signal,
   );
   if (!answer.ok) return answer.error.message;
-  const isSensitive = [workload, ...auxiliaries.filter(({ trait }) => trait === auxiliaryWorkload)].some(
-    ({ object }) => object.kind === "Secret" && object.apiVersion === "v1",
+  const isSensitive = [workload, ...auxiliaries.filter(({ trait }) => trait === auxiliaryWorkload)].some(({ object }) =>
+    isSecret(object),
   );
   for (const [index, { name, valueFrom }] of outputs.entries()) {
     const value = answer.value[index]?.value;

@@ -1,4 +1,3 @@
-import { gunzipSync, gzipSync } from "node:zlib";
 import {
   isJsonObject,
   jsonEquals,
@@ -11,6 +10,7 @@ import {
 import { asJson, type KubeObject, type Stored, writersOf } from "#kernel/model/index.ts";
 import type { AppIdentity } from "../app.ts";
 import { label, trackerFinalizer } from "../labels.ts";
+import { packed, unpacked } from "../revision/packed.ts";
 
 /** Whether an application's objects are of one revision, or live as long as it does. */
 export type TrackerType = "versioned" | "root";
@@ -80,17 +80,9 @@ export const withoutTracked = (tracker: Tracker, gone: ReadonlySet<string>): Tra
   objects: tracker.objects.filter((object) => !gone.has(identityOf(object))),
 });
 
-/** Beyond this, entries are stored compressed. */
-const compressFrom = 32 * 1024;
-/** A bound for what a damaged or hostile tracker may unfold to. */
-const maxUnpacked = 64 * 2 ** 20;
-
 export function encodeTracker(tracker: Tracker, { name, namespace, generation }: AppIdentity): KubeObject {
-  const list = JSON.stringify(tracker.objects);
-  const objects: JsonObject =
-    list.length < compressFrom
-      ? { managedResources: JSON.parse(list) as JsonValue }
-      : { compression: { type: "gzip", data: gzipSync(list).toString("base64") } };
+  const list = JSON.parse(JSON.stringify(tracker.objects)) as JsonValue;
+  const objects: JsonObject = packed(list) ?? { managedResources: list };
   const { resourceVersion, uid } = tracker.stored?.metadata ?? {};
   return {
     apiVersion: "core.oam.dev/v1beta1",
@@ -112,11 +104,7 @@ export function encodeTracker(tracker: Tracker, { name, namespace, generation }:
  */
 export function decodeTracker(stored: Stored): Tracker {
   const spec = objectAt(asJson(stored), "spec");
-  const packed = textAt(spec, "compression", "data");
-  const list: unknown =
-    packed === undefined
-      ? listAt(spec, "managedResources")
-      : JSON.parse(gunzipSync(Buffer.from(packed, "base64"), { maxOutputLength: maxUnpacked }).toString());
+  const list = unpacked(spec) ?? listAt(spec, "managedResources");
   const objects = Array.isArray(list) ? list.filter(isTracked) : [];
   return {
     name: stored.metadata.name,

@@ -50,5 +50,3 @@ const without = (object: JsonObject | undefined, names: readonly string[]): Json
   object === undefined
     ? undefined
     : Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
-
-export const isSecret = (object: KubeObject): boolean => object.apiVersion === "v1" && object.kind === "Secret";

@@ -12,7 +12,8 @@ import type { UseCaseParts } from "../sources/parts.ts";
 import { readRenderedResources } from "../revision/store.ts";
 import { withGit } from "../sources/confined-git.ts";
 import { openRemote } from "../sources/remote.ts";
-import { filesOf, indexFile, isSecret, type Layout } from "./layout.ts";
+import { isSecret } from "../labels.ts";
+import { filesOf, indexFile, type Layout } from "./layout.ts";
 
 interface PushRequest {
   readonly url: string;

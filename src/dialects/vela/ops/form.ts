@@ -65,6 +65,3 @@ export function kubeObject(value: JsonValue | undefined, what = "value"): KubeOb
   const metadata = isJsonObject(value["metadata"]) ? value["metadata"] : {};
   return { ...value, apiVersion, kind, metadata };
 }
-
-export const isSecret = (object: { readonly apiVersion?: unknown; readonly kind?: unknown }): boolean =>
-  object.kind === "Secret" && object.apiVersion === "v1";

@@ -21,10 +21,10 @@ import {
   failure,
   type Form,
   inBothForms,
-  isSecret,
   kubeObject,
   namespaceOf,
 } from "./form.ts";
+import { isSecret } from "../labels.ts";
 
 /** Where an object is, with a default for its namespace; a text says why it cannot be reached. */
 async function targetOf(

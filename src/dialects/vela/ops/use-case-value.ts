@@ -1,11 +1,4 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  objectAt,
-  parseDuration,
-  type Millis,
-} from "#lib/base/index.ts";
+import { type JsonObject, type JsonValue, objectAt, parseDuration, type Millis } from "#lib/base/index.ts";
 import type { ActionResult } from "./provider.ts";
 
 // Inputs of actions are in `$params`, or beside `#do` in older templates; results are in `$returns`.
@@ -42,11 +35,3 @@ export function durationOf(value: JsonValue | undefined, fallback: Millis): Mill
   const read = typeof value === "string" ? parseDuration(value) : undefined;
   return read?.ok === true ? read.value : undefined;
 }
-
-/** Texts of an object; other members are left out. */
-export const textsOf = (value: JsonValue | undefined): Readonly<Record<string, string>> =>
-  isJsonObject(value)
-    ? Object.fromEntries(
-        Object.entries(value).flatMap(([key, text]) => (typeof text === "string" ? [[key, text] as const] : [])),
-      )
-    : {};

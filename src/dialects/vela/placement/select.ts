@@ -1,5 +1,14 @@
-import { err, isJsonObject, type JsonObject, type JsonValue, objectsAt, ok, type Result } from "#lib/base/index.ts";
-import { textsOf } from "../ops/use-case-value.ts";
+import {
+  err,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  objectAt,
+  objectsAt,
+  ok,
+  type Result,
+} from "#lib/base/index.ts";
+import { textsOf } from "../labels.ts";
 import { readShare, type SharedEntry } from "./shares.ts";
 
 export interface KnownCluster {
@@ -30,7 +39,7 @@ export function selectClusters(
 /** `{region: east}`, or `{labels: {region: east}}`. */
 function selectorOf(value: JsonValue | undefined): Readonly<Record<string, string>> {
   const labels = isJsonObject(value) ? (value["labels"] ?? value["matchLabels"]) : undefined;
-  return textsOf(isJsonObject(labels) ? labels : value);
+  return textsOf(objectAt(isJsonObject(labels) ? labels : value));
 }
 
 const matches = ({ labels }: KnownCluster, wanted: Readonly<Record<string, string>>): boolean =>

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import type { RenderedObject } from "../render/rendered.ts";
+import { isSecret } from "../labels.ts";
 
 /** Data of ConfigMaps and of a Secret, by name and key. */
 export interface RenderedData {
@@ -10,8 +11,6 @@ export interface RenderedData {
 
 /** Servers store at most 1 MiB in an object. */
 const maxShardBytes = 900 * 1024;
-
-const isSecret = ({ apiVersion, kind }: KubeObject): boolean => apiVersion === "v1" && kind === "Secret";
 
 /** The objects of a revision as data, split where it would be too large. ConfigMaps only name Secrets. */
 export function renderedData(name: string, objects: readonly RenderedObject[]): RenderedData {

@@ -1,4 +1,3 @@
-import { gunzipSync, gzipSync } from "node:zlib";
 import { isJsonObject, type JsonObject, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
 import {
   asJson,
@@ -13,6 +12,7 @@ import type { App, Step } from "../app.ts";
 import type { Definition, Definitions, DefinitionType } from "../definitions/definition.ts";
 import { definitionTypes, typeFacts } from "../definitions/types.ts";
 import { textsOf } from "../labels.ts";
+import { packed, unpacked } from "./packed.ts";
 
 /** Everything that an application was rendered from. */
 export interface Snapshot {
@@ -86,10 +86,6 @@ function bareApplication(application: Stored): JsonObject {
   };
 }
 
-/** From this size on, revisions are stored compressed. */
-const compressFrom = 32 * 1024;
-const maxUnpacked = 64 * 2 ** 20;
-
 export function encodeSnapshot(snapshot: Snapshot): JsonObject {
   const { application, definitions, policies, workflow, referredObjects } = snapshot;
   const fields: JsonObject = {
@@ -99,20 +95,15 @@ export function encodeSnapshot(snapshot: Snapshot): JsonObject {
     ...(workflow === undefined ? {} : { workflow }),
     ...(referredObjects.length === 0 ? {} : { referredObjects }),
   };
-  const text = JSON.stringify(fields);
-  if (text.length < compressFrom) return fields;
   const { spec: _spec, ...head } = application;
-  return { application: head, compression: { type: "gzip", data: gzipSync(text).toString("base64") } };
+  const large = packed(fields);
+  return large === undefined ? fields : { application: head, ...large };
 }
 
 /** Unreadable revisions throw. */
 export function decodeSnapshot(revision: KubeObject): Snapshot {
   const spec = objectAt(asJson(revision), "spec") ?? {};
-  const packed = textAt(spec, "compression", "data");
-  const fields: unknown =
-    packed === undefined
-      ? spec
-      : JSON.parse(gunzipSync(Buffer.from(packed, "base64"), { maxOutputLength: maxUnpacked }).toString());
+  const fields = unpacked(spec) ?? spec;
   if (!isJsonObject(fields)) throw new Error(`revision ${revision.metadata.name ?? ""} cannot be read`);
   const workflow = objectAt(fields, "workflow");
   const objects = (name: string) => objectsIn(objectAt(fields, name));

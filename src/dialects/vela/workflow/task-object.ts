@@ -6,8 +6,7 @@ import type { StepOutcome } from "./outcome.ts";
 import { stepReasons } from "./status.ts";
 import type { StepJob } from "./job.ts";
 import { WorkflowRun } from "../kinds.ts";
-import { nameOf, ownerOf } from "../labels.ts";
-import { isSecret } from "../ops/form.ts";
+import { isSecret, nameOf, ownerOf } from "../labels.ts";
 import { type Artifact, artifactsOf } from "./step-context.ts";
 
 // Steps whose template renders an object instead of actions: the object's own controller does the work, and reports it

@@ -3,6 +3,7 @@ import type { CueAction, CueTask, TemplateFailure } from "#kernel/template/index
 import type { ActionResult, ActionScope, Provider } from "../ops/provider.ts";
 import { notFoundMessage } from "../definitions/find.ts";
 import { providerOf } from "../ops/find.ts";
+import { failureText } from "../render/failure-text.ts";
 import { resolveInputs, storeOutputs, withInputs } from "./io.ts";
 import { type LedgerScope, once, openExecution } from "./ledger.ts";
 import { messages } from "./messages.ts";
@@ -118,7 +119,7 @@ async function runActions(
 
 /** Conflicts are retried, as reads may give other values; what the evaluator had to be stopped for is not. */
 function templateFailure({ place, secrets }: StepJob, failure: TemplateFailure): StepOutcome {
-  const message = secrets.mask(`step ${place.step.name}: ${problemText(failure)}`);
+  const message = secrets.mask(`step ${place.step.name}: ${failureText(failure)}`);
   switch (failure.kind) {
     case "template":
       return { kind: "error", message };
@@ -130,14 +131,6 @@ function templateFailure({ place, secrets }: StepJob, failure: TemplateFailure):
     case "crashed":
       return { kind: "interrupted" };
   }
-}
-
-function problemText({ problems, message: whole }: TemplateFailure): string {
-  const texts = problems.map(({ message, path, line, column }) => {
-    const at = line === undefined || line === 0 ? "" : ` (line ${line}${column ? `:${column}` : ""})`;
-    return `${path === undefined || path === "" ? "" : `${path}: `}${message}${at}`;
-  });
-  return texts.length > 0 ? texts.join("; ") : whole;
 }
 
 async function runAction(job: StepJob, action: CueAction, task: CueTask, said: Said): Promise<ActionResult> {
@@ -214,7 +207,7 @@ function scopeOf(job: StepJob, action: CueAction, task: CueTask, said: Said, con
     async patched(base) {
       const at = objectAt(action.value, "$params") === undefined ? "patch" : "$params.patch";
       const merged = await parts.cue.patch(task, `${action.path}.${at}`, base, parts.signal);
-      return merged.ok ? merged : err(problemText(merged.error));
+      return merged.ok ? merged : err(failureText(merged.error));
     },
     noteOverlay: (digest) => parts.noteOverlay?.(digest),
     once: (request) => once(ledgerScope(job), action.path, action.attributes, request),
