@@ -1,6 +1,6 @@
 import { formatTime, parseInstant } from "#lib/base/index.ts";
 import { addFinalizer, getOrUndefined, type Reconciler } from "#kernel/kit/index.ts";
-import { asJson, distinctWriters, keyOf, type Stored, type Writer } from "#kernel/model/index.ts";
+import { distinctWriters, keyOf, type Writer } from "#kernel/model/index.ts";
 import type { App } from "./app.ts";
 import { actingClient, limitedClient } from "./delivery/rights.ts";
 import { isAudited, workflowAccount } from "./insights/security.ts";
@@ -274,7 +274,7 @@ async function recordInterrupted(pass: Pass, revisions: Prepared["revisions"], s
   const ended = { ...workflow, terminated: true, finished: true, suspend: false, endTime: formatTime(clock.now()) };
   await recordRun({ client, clock, signal }, revision, {
     succeeded: false,
-    workflow: asJson({ ...pass.store.application, workflow: ended } as Stored)["workflow"] as never,
+    workflow: ended,
   });
 }
 

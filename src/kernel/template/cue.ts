@@ -115,7 +115,7 @@ export interface Cue {
   next(task: CueTask, signal?: AbortSignal): Answer<CueTaskState>;
   /** Paths or expressions over the value of a task. */
   lookup(task: CueTask, expressions: readonly string[], signal?: AbortSignal): Answer<readonly CueLookup[]>;
-  /** The base with the patch at a path of the task's value. Comments above its fields say how lists merge, as in traits. */
+  /** The base with the patch at a path of the task's value. As in traits, comments above fields say how lists merge. */
   patch(task: CueTask, path: string, base: JsonObject, signal?: AbortSignal): Answer<JsonObject>;
   /** Members of the scope that are no identifiers are found by `steps["a-b"]` only if the scope has it so. */
   evaluateBoolean(expression: string, scope: JsonObject, signal?: AbortSignal): Answer<boolean>;

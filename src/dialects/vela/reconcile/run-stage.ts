@@ -99,7 +99,7 @@ function withWorkflow(pass: Pass, { modes }: VelaWorkflow, workflow: WorkflowSta
   const next: ApplicationStatus = {
     ...status,
     workflow: {
-      ...(workflow as ApplicationStatus["workflow"]),
+      ...workflow,
       mode,
       ...(appRevision === undefined ? {} : { appRevision }),
     },

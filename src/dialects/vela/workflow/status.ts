@@ -1,39 +1,11 @@
 import type { JsonObject } from "#lib/base/index.ts";
+import type { StepStatus, WorkflowStatusFields } from "../kinds.ts";
 
 // What the statuses of Applications (`status.workflow`) and WorkflowRuns (`status`) share, as far as it is read here.
 
-export interface ResourceRef {
-  readonly apiVersion?: string;
-  readonly kind?: string;
-  readonly name?: string;
-  readonly namespace?: string;
-  readonly uid?: string;
-}
-
-export interface StepStatus {
-  readonly id?: string;
-  readonly name?: string;
-  readonly type?: string;
-  readonly phase?: string;
-  readonly reason?: string;
-  readonly message?: string;
-  readonly firstExecuteTime?: string;
-  readonly lastExecuteTime?: string;
-  readonly resourceRef?: ResourceRef;
-  /** Starts so far. */
-  readonly attempts?: number;
-  /** Finished executions so far. Never falls, so that it names an execution. */
-  readonly executions?: number;
-  /** Failed attempts since the last resume. */
-  readonly failures?: number;
-  /** Executions in a row that changed nothing. */
-  readonly waits?: number;
-  readonly nextTime?: string;
-  readonly gate?: boolean;
-  /** Digest of the patches of components that it exported. */
-  readonly patches?: string;
-  readonly subSteps?: readonly StepStatus[];
-}
+export type WorkflowStatus = WorkflowStatusFields;
+export type ResourceRef = NonNullable<WorkflowStatus["contextBackend"]>;
+export type { StepStatus };
 
 export type WorkflowPhase =
   | "initializing"
@@ -43,21 +15,6 @@ export type WorkflowPhase =
   | "failed"
   | "succeeded"
   | "skipped";
-
-export interface WorkflowStatus {
-  readonly status?: string;
-  readonly message?: string;
-  readonly suspend?: boolean;
-  /** `Requested`: a person suspended the run, and nothing is executed. */
-  readonly suspendState?: string;
-  readonly terminated?: boolean;
-  readonly finished?: boolean;
-  readonly stepIndex?: number;
-  readonly contextBackend?: ResourceRef;
-  readonly steps?: readonly StepStatus[];
-  readonly startTime?: string;
-  readonly endTime?: string;
-}
 
 export const requested = "Requested";
 
