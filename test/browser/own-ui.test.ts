@@ -103,7 +103,7 @@ interface Started {
   readonly child: ChildProcess;
   readonly link: string;
   /** What it has written to stderr so far. */
-  err(): string;
+  readonly err: () => string;
 }
 
 /** Starts a command that serves a web UI, and resolves with its link. */

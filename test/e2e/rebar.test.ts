@@ -82,7 +82,10 @@ const agent = (uuid: string, ...more: readonly string[]) =>
   slipway([...agentWords(uuid), "--oneshot", "--exit-on-failure", ...more], { env: server.env });
 
 /** A program that stays; `said` is all that it printed so far. */
-function start(words: readonly string[], env = server.env): { readonly child: ChildProcess; said(): string } {
+function start(
+  words: readonly string[],
+  env = server.env,
+): { readonly child: ChildProcess; readonly said: () => string } {
   const child = spawn(process.execPath, [slipwayBin, ...words], {
     env: cleanEnvironment(env),
     stdio: ["ignore", "pipe", "pipe"],

@@ -135,7 +135,7 @@ interface Requests {
 /** Requests one after another, each by a connection of its own, until `end`. */
 export function requestsTo(url: string): Requests {
   const [answers, failures]: [string[], string[]] = [[], []];
-  let isOver = false;
+  const state = { isOver: false };
   const ask = async () => {
     const response = await fetch(url, { headers: { connection: "close" }, signal: AbortSignal.timeout(10_000) });
     const text = await response.text();
@@ -143,7 +143,7 @@ export function requestsTo(url: string): Requests {
     else failures.push(`${response.status} ${text}`);
   };
   const asking = (async () => {
-    while (!isOver) {
+    while (!state.isOver) {
       await ask().catch((thrown: unknown) => failures.push(String((thrown as Error).cause ?? thrown)));
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
@@ -152,7 +152,7 @@ export function requestsTo(url: string): Requests {
     answers,
     failures,
     end: async () => {
-      isOver = true;
+      state.isOver = true;
       await asking;
     },
   };

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { FakeClock, type JsonObject, objectAt, silentLog } from "#lib/base/index.ts";
 import { memoryCourier } from "#kernel/couriers/testing/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
-import { asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import { asJson, type ResourceType } from "#kernel/model/index.ts";
 import { RunAction } from "#kernel/dialect/index.ts";
 import { Application, ApplicationRevision, ResourceTracker } from "./kinds.ts";
 import { providers } from "./ops/index.ts";
@@ -55,9 +55,9 @@ async function rig() {
     clustersFor: (local) => clustersOf({ local }),
     clock,
     settings: defaultSettings,
-    cue: { ...stepCue, render: objects.render, health: objects.health },
+    cue: { ...stepCue, render: (...asked) => objects.render(...asked), health: (...asked) => objects.health(...asked) },
     definitions: {
-      names: found.names,
+      names: (type, namespace) => found.names(type, namespace),
       find: async (type, name, namespace) =>
         type === "workflow-step" && name === "roll"
           ? { type, name, template: steps.roll, spec: {}, annotations: {} }
@@ -92,7 +92,7 @@ async function rig() {
     /** As the step's own controller reports it. */
     succeed: async (name: string): Promise<void> => {
       const ref = { type: taskType, namespace: "default", name };
-      const { metadata, ...rest } = await client.get<Stored<KubeObject>>(ref);
+      const { metadata, ...rest } = await client.get(ref);
       const conditions = [{ type: "workflow-progress", status: "True", reason: "Succeeded" }];
       const status = { observedGeneration: metadata.generation ?? 0, conditions };
       await client.updateStatus(taskType, { ...rest, metadata, status });

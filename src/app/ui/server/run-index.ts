@@ -123,7 +123,9 @@ export class RunIndex {
       );
     }
     await Promise.all(
-      found.map(({ dialect, type }) => (type === undefined ? undefined : this.#mirror({ dialect, type }, options))),
+      found.map(async ({ dialect, type }) => {
+        if (type !== undefined) await this.#mirror({ dialect, type }, options);
+      }),
     );
   }
 

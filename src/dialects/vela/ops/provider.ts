@@ -69,7 +69,7 @@ export interface ActionScope {
    */
   once(request: OutsideRequest): Promise<ActionResult>;
   /** The object with the action's `patch`, which the comments of the template merge. The error is for people. */
-  patched(base: JsonObject): Promise<Result<JsonObject, string>>;
+  readonly patched: (base: JsonObject) => Promise<Result<JsonObject, string>>;
   /** Keeps the digest of an application that a pre-render step computed in the status. */
   noteOverlay?(digest: string): void;
   /** Does what may happen again, such as GET. */

@@ -20,7 +20,7 @@ export interface PageCall {
   /** Absent: the request comes from no page of ours, and gets nothing but static files. */
   readonly caller?: PageCaller;
   /** Aborts when the client goes away, the server closes, or a guarded answer loses its session. */
-  signal(): AbortSignal;
+  readonly signal: () => AbortSignal;
 }
 
 export interface PageCaller {

@@ -29,16 +29,16 @@ test("a long JSON patch is applied, checked and given its owners in turns of the
 
 test("a long JSON patch keeps what others wrote meanwhile", async () => {
   await context.put("configmaps", { kind: "ConfigMap", metadata: { name: "m" }, data: {} });
-  let isDone = false;
-  const long = patch("json", additions).finally(() => (isDone = true));
+  const state = { isDone: false };
+  const long = patch("json", additions).finally(() => (state.isDone = true));
   const others: string[] = [];
-  while (!isDone) {
+  while (!state.isDone) {
     others.push(`other${others.length}`);
     await patch("merge", { data: { [others.at(-1) ?? ""]: "" } });
   }
   await long;
   const { entry } = await patch("merge", {});
-  const { data = {} } = entry?.object() as { readonly data?: Readonly<Record<string, string>> };
+  const { data = {} } = (entry?.object() ?? {}) as { readonly data?: Readonly<Record<string, string>> };
   expect(others.length).toBeGreaterThan(5);
   expect(Object.keys(data).toSorted()).toEqual([...others, ...additions.map(({ path }) => path.slice(6))].toSorted());
 });

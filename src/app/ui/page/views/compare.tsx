@@ -10,7 +10,7 @@ import { useKeys, useOffer } from "../parts/hooks.ts";
 import { Phase } from "../parts/phase.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Span, Time } from "../parts/time.tsx";
-import { type ComparedSide, type ComparedStep, compareSteps, specPart } from "./compare.ts";
+import { type ComparedSide, type ComparedStep, compareSteps, specPart } from "./compare-steps.ts";
 import type { ViewProps } from "./view-props.ts";
 
 interface Compared {

@@ -3,7 +3,7 @@ import { matchPath } from "../data/path.ts";
 import { formatRelative, formatSpan } from "../data/time.ts";
 import { windowOf } from "../parts/virtual.tsx";
 import { foundRows, treeRows } from "./step-tree.ts";
-import { compareSteps, specPart } from "./compare.ts";
+import { compareSteps, specPart } from "./compare-steps.ts";
 import { axisEnd, formatTick, scaleOf, ticksOf, timelineRows } from "./timeline.ts";
 
 test("steps stand below their group, whether it is a step or only a name", () => {
