@@ -130,7 +130,7 @@ describe("files of the page", () => {
 });
 
 describe("data", () => {
-  const paths = ["/slipway/runs", "/slipway/system", "/slipway/fleet", "/slipway/startables"];
+  const paths = ["/slipway/runs", "/slipway/system", "/slipway/startables"];
 
   test("take a session and the header", async () => {
     const session = await login();

@@ -103,7 +103,7 @@ export interface GridCell {
   readonly attempt?: number;
 }
 
-/** `GET /slipway/approvals`: steps that wait for a person. */
+/** Of a subscription to `approvals`: steps that wait for a person. */
 export interface WaitingApproval {
   readonly run: RunSummary;
   readonly step: string;
@@ -113,7 +113,7 @@ export interface WaitingApproval {
   readonly asks?: readonly StartParameter[];
 }
 
-/** `GET /slipway/fleet`: agents and machines. */
+/** Of a subscription to `fleet`: agents and machines. */
 export interface FleetEntry {
   readonly ref: ObjectRef;
   readonly kind: "agent" | "machine";
@@ -189,7 +189,10 @@ export interface StartableObject {
   readonly parameters: readonly StartParameter[];
 }
 
-/** A subscription of the one stream: `POST /slipway/stream` with `{subscriptions}`. */
+/**
+ * A subscription of the one stream: `POST /slipway/stream` with `{subscriptions}`. Those to `approvals` and `fleet`
+ * begin with a `BOOKMARK` whose `object` has all items.
+ */
 export interface Subscription {
   readonly id: string;
   readonly what: "runs" | "run" | "kind" | "log" | "approvals" | "fleet";

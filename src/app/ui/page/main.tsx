@@ -24,7 +24,7 @@ async function start(): Promise<void> {
     render(<Frame />, root);
     keepFocus(root);
   }
-  await followApprovals();
+  followApprovals();
 }
 
 void start();

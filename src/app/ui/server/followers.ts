@@ -63,8 +63,8 @@ const merged = (waiting: Line, newer: Line): Line =>
   waiting.type === "ADDED" && newer.type === "MODIFIED" ? { ...newer, type: "ADDED" } : newer;
 
 /**
- * A short list that is made anew whenever it may have changed: first all items, then what changes. `watch` tells of
- * changes besides those of runs.
+ * A short list that is made anew whenever it may have changed: first a BOOKMARK with all items, then what changes.
+ * `watch` tells of changes besides those of runs.
  */
 const keyedList =
   <T>(
@@ -75,15 +75,15 @@ const keyedList =
   async (following) => {
     const { context, emit, signal } = following;
     const index = await context.index();
-    let known = new Map<string, { readonly text: string; readonly item: T }>();
+    let known: ReadonlyMap<string, { readonly text: string; readonly item: T }> | undefined;
     const look = async (): Promise<void> => {
-      const rv = index.version;
-      const items = (await make(following)).map((item) => [keyOf(item), { text: JSON.stringify(item), item }] as const);
-      const next = new Map(items);
-      for (const [key, { item }] of known) if (!next.has(key)) emit({ type: "DELETED", object: item, rv });
-      for (const [key, { text, item }] of next) {
-        const before = known.get(key);
-        if (before?.text !== text) emit({ type: before === undefined ? "ADDED" : "MODIFIED", object: item, rv });
+      const items = await make(following);
+      const next = new Map(items.map((item) => [keyOf(item), { text: JSON.stringify(item), item }] as const));
+      if (known === undefined) emit({ type: "BOOKMARK", object: items });
+      for (const [key, { item }] of known ?? []) if (!next.has(key)) emit({ type: "DELETED", object: item });
+      for (const [key, { text, item }] of known === undefined ? [] : next) {
+        const before = known?.get(key);
+        if (before?.text !== text) emit({ type: before === undefined ? "ADDED" : "MODIFIED", object: item });
       }
       known = next;
     };

@@ -1,4 +1,4 @@
-import type { StepView } from "#engine/index.ts";
+import type { StepPhase, StepView } from "#engine/index.ts";
 import { ApiError, badRequest } from "#kernel/model/index.ts";
 import { childrenOf, readStepLog, type StepLog, stepLogs } from "#app/runs/index.ts";
 import type { LogLine, LogMatches, LogPage } from "../wire.ts";
@@ -54,8 +54,13 @@ export async function logsOfStep({ context, caller, logs, run, query, signal }: 
   const step = stepIn(steps, query.get("step") ?? "");
   const attempt = wholeNumber(query, "attempt", { least: 0, most: 1_000_000, initial: 0 });
   const found = await stepLogs(caller.client, step, attempt === 0 ? undefined : attempt);
-  return { logs: found, parts: found.map((log) => logs.of(log)), isOver: step.finishedAt !== undefined };
+  return { logs: found, parts: found.map((log) => logs.of(log)), isOver: hasEnded(step) };
 }
+
+const ended: ReadonlySet<StepPhase> = new Set(["Succeeded", "Failed", "Canceled", "Skipped"]);
+
+/** Not all dialects tell when. */
+const hasEnded = ({ phase, finishedAt }: StepView): boolean => finishedAt !== undefined || ended.has(phase);
 
 function stepIn(steps: readonly StepView[], id: string): StepView {
   const [only, ...others] = steps;

@@ -5,8 +5,8 @@ import { ApiError, unknownResource } from "#kernel/model/index.ts";
 import type { Clock, JsonObject, Logger, Random } from "#lib/base/index.ts";
 import { callerOf, type Cluster, forward, refusalBehind } from "./cluster.ts";
 import { lint, listStartables } from "./lint.ts";
-import { listAgents, readableBy, type UiContext } from "./context.ts";
-import { approvalsOf, fleetOf, sourcesOf } from "./lists.ts";
+import { readableBy, type UiContext } from "./context.ts";
+import { sourcesOf } from "./lists.ts";
 import { LogIndex, logPage, rawLog, searchLog } from "./logs.ts";
 import { protect, readJson, sendBytes, sendJson } from "./reply.ts";
 import { detailOf, findRun, surroundingsOf } from "./run-detail.ts";
@@ -40,9 +40,16 @@ export function createUi(options: UiOptions): Pages {
   let index: RunIndex | undefined;
   const context: UiContext = {
     ...options,
-    index: () => {
-      index ??= new RunIndex({ ...options, namespace: options.cluster?.namespace });
-      return index.ready();
+    index: async () => {
+      const made = (index ??= new RunIndex({ ...options, namespace: options.cluster?.namespace }));
+      try {
+        return await made.ready();
+      } catch (thrown) {
+        // A cluster that was away is asked again.
+        if (index === made) index = undefined;
+        made.close();
+        throw thrown;
+      }
     },
   };
   const logs = new LogIndex();
@@ -92,15 +99,6 @@ const answers: Readonly<Record<string, Answer>> = {
     const filter = readFilter(call.query, readableBy(caller));
     sendJson(call.response, { items: sourcesOf(runs.filter(filter.matches)), now });
   },
-  "GET approvals": async ({ context, call, caller }) => {
-    const runs = (await context.index()).list().filter(readableBy(caller));
-    sendJson(call.response, { items: approvalsOf(runs), now: context.clock.now() });
-  },
-  "GET fleet": async ({ context, call, caller }) => {
-    const runs = (await context.index()).list().filter(readableBy(caller));
-    const agents = await listAgents(caller);
-    sendJson(call.response, { items: fleetOf(runs, agents, hasMachines(context)), now: context.clock.now() });
-  },
   "GET system": async ({ context, call, caller }) => sendJson(call.response, await systemState(context, caller)),
   "GET logs": stepLog,
   "GET startables": async ({ context, call, caller }) =>
@@ -135,11 +133,6 @@ function isOfSource(path: readonly string[]): (run: IndexedRun) => boolean {
   return ({ namespace: own, summary }) =>
     own === namespace && summary.dialect === dialect && summary.source?.kind === kind && summary.source?.name === name;
 }
-
-const hasMachines =
-  ({ dialects }: UiContext) =>
-  (name: string): boolean =>
-    dialects.find((one) => one.name === name)?.runs.areMachines === true;
 
 async function listRuns({ context, call, caller }: Asked): Promise<void> {
   const index = await context.index();

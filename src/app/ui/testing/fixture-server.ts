@@ -101,7 +101,6 @@ export class FixtureServer {
     if (part === "runs") return send(response, this.#page(url.searchParams));
     if (part === "logs") return send(response, this.#log());
     if (part === "sources") return send(response, name === "" ? { items: this.#sources() } : this.#grid(path));
-    if (part === "approvals") return send(response, { items: [] });
     if (path.startsWith("/api/")) return send(response, { kind: "List", items: [], resources: [] });
     return send(response, status(404, "NotFound", `${path} not found`), 404);
   }

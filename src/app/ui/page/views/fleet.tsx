@@ -1,11 +1,11 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { isJsonObject, textAt } from "#lib/base/index.ts";
 import type { FleetEntry, StreamLine } from "#app/ui/wire.ts";
-import { requestJson } from "../data/api.ts";
 import { inFrame } from "../data/frame.ts";
 import { runPath } from "../data/refs.ts";
 import { href } from "../data/router.ts";
-import { noteSignedOut, stream } from "../data/server.ts";
+import { stream } from "../data/server.ts";
 import { wordsOf } from "../data/words.ts";
 import { useOffer } from "../parts/hooks.ts";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
@@ -21,6 +21,7 @@ const byName = (entries: readonly FleetEntry[]): ReadonlyMap<string, FleetEntry>
 const fleet = signal<ReadonlyMap<string, FleetEntry>>(new Map());
 
 function take({ type, object }: StreamLine): void {
+  if (type === "BOOKMARK") fleet.value = byName(object as readonly FleetEntry[]);
   if (type !== "ADDED" && type !== "MODIFIED" && type !== "DELETED") return;
   const entry = object as FleetEntry;
   const next = new Map(fleet.peek());
@@ -31,33 +32,32 @@ function take({ type, object }: StreamLine): void {
 
 function useFleet(): readonly [Load, () => void] {
   const load = useSignal<Load>({ is: "loading" });
-  const open = (): void => {
-    requestJson<{ readonly items: readonly FleetEntry[] }>("GET", "/fleet").then(
-      ({ items }) => {
-        fleet.value = byName(items);
-        load.value = { is: "ready" };
-      },
-      (thrown: unknown) => {
-        noteSignedOut(thrown);
-        load.value = { is: "failed", thrown };
-      },
-    );
-  };
+  const tries = useSignal(0);
   useEffect(() => {
-    open();
     const handle = stream.subscribe({ what: "fleet", params: {} }, (line) =>
-      line.type === "GONE" ? open() : inFrame(() => take(line)),
+      inFrame(() => {
+        take(line);
+        if (line.type === "BOOKMARK") load.value = { is: "ready" };
+        if (line.type === "ERROR") load.value = { is: "failed", thrown: failureIn(line) };
+      }),
     );
     return () => handle.close();
-  }, []);
-  return [load.value, open];
+  }, [tries.value]);
+  const again = (): void => {
+    load.value = { is: "loading" };
+    tries.value += 1;
+  };
+  return [load.value, again];
 }
+
+const failureIn = ({ object }: StreamLine): Error =>
+  new Error(textAt(isJsonObject(object) ? object : undefined, "message") ?? "the server cannot follow the fleet");
 
 /** Agents and machines, live. A machine's run is its task list. */
 export function View() {
   useOffer({ title: "Fleet", command: "slipway status" });
   const text = useSignal("");
-  const [load, open] = useFleet();
+  const [load, again] = useFleet();
   const fits = wordsOf(text.value);
   const shown = [...fleet.value.values()].filter(({ name, state, task = "", dialect }) =>
     fits(`${name} ${state} ${task} ${dialect}`),
@@ -66,7 +66,7 @@ export function View() {
     <div class="page-column is-scrolled">
       <h1 tabIndex={-1}>Fleet</h1>
       {load.is === "loading" && fleet.value.size === 0 && <Loading what="the fleet" />}
-      {load.is === "failed" && <Failure thrown={load.thrown} onRetry={open} />}
+      {load.is === "failed" && <Failure thrown={load.thrown} onRetry={again} />}
       {load.is === "ready" && fleet.value.size === 0 && (
         <Empty
           title="No machines and no agents"
