@@ -8,7 +8,7 @@ import { type Exchange, targetOf } from "./handler.ts";
 import type { ApiParts } from "./parts.ts";
 import { Readable } from "node:stream";
 
-/** Serves `files`, `isos`, installation trees and the rendered templates of machines' boot environments and stages. Read-only. */
+/** Read-only: `files`, `isos`, installation trees, and templates as rendered for machines. */
 export function staticHandler(parts: ApiParts): (exchange: Exchange) => Promise<void> {
   const rendering = new Turns();
   return async (exchange) => {
