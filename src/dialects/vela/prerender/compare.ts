@@ -1,5 +1,6 @@
-import { isJsonObject, type JsonObject, type JsonValue, listAt, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, objectAt, objectsAt } from "#lib/base/index.ts";
 import { canonicalJson } from "#lib/json/index.ts";
+import { namePolicies, nameSteps } from "../names.ts";
 
 // Pure: what a template wants of an application, and where the live one differs.
 
@@ -18,30 +19,13 @@ export function wantedSpec(live: JsonObject, wanted: JsonObject): JsonObject {
   return {
     ...live,
     ...(wanted["components"] === undefined ? {} : { components: wanted["components"] }),
-    ...(wanted["policies"] === undefined ? {} : { policies: objectsAt(wanted, "policies").map(namedPolicy) }),
-    ...(steps.length === 0 ? {} : { workflow: { ...workflow, steps: steps.map(namedStep) } }),
+    ...(wanted["policies"] === undefined ? {} : { policies: namePolicies(wanted["policies"]) }),
+    ...(steps.length === 0 ? {} : { workflow: { ...workflow, steps: nameSteps(steps) } }),
   };
 }
 
 const without = (object: JsonObject | undefined, name: string): JsonObject =>
   Object.fromEntries(Object.entries(object ?? {}).filter(([each]) => each !== name));
-
-const namedPolicy = (policy: JsonObject, index: number): JsonObject =>
-  isSet(policy["name"]) ? policy : { ...policy, name: `${textAt(policy, "type") ?? ""}-auto-gen-${index}` };
-
-const namedStep = (step: JsonObject, index: number): JsonObject => ({
-  ...step,
-  ...(isSet(step["name"]) ? {} : { name: `step-${index}` }),
-  ...(listAt(step, "subSteps").length === 0
-    ? {}
-    : {
-        subSteps: objectsAt(step, "subSteps").map((inner, at) =>
-          isSet(inner["name"]) ? inner : { ...inner, name: `step-${index}-${at}` },
-        ),
-      }),
-});
-
-const isSet = (value: JsonValue | undefined): boolean => value !== undefined && value !== "";
 
 export interface Difference {
   readonly path: string;
