@@ -16,7 +16,8 @@ import { jsonReply, type Reply } from "./respond.ts";
 //   GET    /slipway/session   who is logged in
 //   DELETE /slipway/session   logs out
 //
-// The cookie is read here only, and only together with a header that forms and links cannot send, whose value is the key.
+// The cookie is read here only, and only together with a header that forms and links cannot send: its value is the
+// key.
 // `sessionOf` admits requests of pages to other paths below /slipway.
 
 const codesPath = "/slipway/codes";

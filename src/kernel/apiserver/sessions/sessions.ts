@@ -2,7 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Clock, Instant, Millis } from "#lib/base/index.ts";
 import type { Identity } from "../authz/identity.ts";
 
-// Browser sessions, in memory only: they end with the server. Codes, secrets and keys are 256 random bits, kept as SHA-256.
+// Browser sessions, in memory only: they end with the server. Codes, secrets and keys are 256 random bits, kept as
+// SHA-256.
 //
 // A session takes two of them: browsers send cookies to every port of a host, so that any other program on this machine
 // whose page the user opens gets the secret. The key is kept by the page, whose storage no other port can read.

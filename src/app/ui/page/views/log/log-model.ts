@@ -16,7 +16,7 @@ export interface LogName {
   readonly attempt: number | undefined;
 }
 
-/** A log that is read as a whole when it opens, and searched in the browser. The server searches larger ones that have ended. */
+/** A log that is read as a whole when it opens, and searched in the browser. The server searches larger ended ones. */
 const longestOpened = 20_000;
 /** A log that still grows, and is read as a whole when it is searched. */
 const longestRead = 100_000;
