@@ -61,6 +61,7 @@ test("from a run, keys lead to the run before it and compare both", async () => 
   await page.getByRole("region", { name: "Step lint" }).waitFor();
   await page.keyboard.press("]");
   await page.getByRole("heading", { level: 1, name: "release-42" }).waitFor();
+  await page.getByRole("region", { name: "Step lint" }).waitFor();
   await page.keyboard.press("]");
   await page.getByText("This is the last run of WorkflowTemplate release").first().waitFor();
   await page.keyboard.press("c");
