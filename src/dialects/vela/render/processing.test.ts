@@ -15,7 +15,7 @@ const asked: string[] = [];
 beforeAll(async () => {
   host = await realHost();
   server = createServer((request, response) => {
-    asked.push(`${request.method ?? ""} ${request.url ?? ""} ${request.headers["x-for"] ?? ""}`);
+    asked.push(`${request.method ?? ""} ${request.url ?? ""} ${[request.headers["x-for"] ?? []].flat().join()}`);
     response.end(request.url === "/text" ? "no JSON" : '{"token": "t-1", "port": 81}');
   });
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));

@@ -50,6 +50,8 @@ export async function withAnswer(
     : err(`processing.http: ${given.error}`);
 }
 
+const plainText = (value: JsonValue = ""): string => (typeof value === "string" ? value : JSON.stringify(value));
+
 const mostKept = 200;
 
 /** Asks once for each revision, because every pass renders. What was not answered is asked again. */
@@ -68,7 +70,7 @@ export function keptAnswers(denied: readonly string[], clock: Clock): Answers {
         kind: "http",
         method: textAt(http, "method") ?? "GET",
         url,
-        headers: Object.fromEntries(header.map(([name, value]) => [name, String(value)])),
+        headers: Object.fromEntries(header.map(([name, value]) => [name, plainText(value)])),
         ...(body === undefined ? {} : { body }),
         timeoutMs: 3_000,
       },
