@@ -225,4 +225,7 @@ test("a machine is followed while its agent works", async () => {
   await press(page, row.getByRole("link", { name: "web-1" }));
   const task = page.getByRole("treeitem", { name: /hello-say/ });
   await task.getByText("Succeeded").waitFor();
+  await task.click();
+  await page.keyboard.press("l");
+  await page.getByText("Hello, Slipway, from web-1").first().waitFor();
 });
