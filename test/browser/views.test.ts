@@ -73,6 +73,11 @@ test("a document is checked as it is written, tried and started", async () => {
   await page.getByText("The server accepts Workflow pasted").first().waitFor();
   await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.getByRole("heading", { level: 1, name: "pasted" }).waitFor();
+  await page.getByRole("button", { name: "Run again" }).click();
+  await page.getByRole("heading", { level: 1, name: "Start" }).waitFor();
+  await expect.poll(() => document.inputValue()).toContain("generateName: pasted-");
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: /^pasted-/ }).waitFor();
 });
 
 test("an object is edited, compared and saved; a change by somebody else in between is shown, not lost", async () => {

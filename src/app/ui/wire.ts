@@ -60,7 +60,15 @@ export interface RunDetail {
   readonly graph: RunGraph;
   /** The text of `slipway describe`. */
   readonly description: string;
+  /** Whether `GET /slipway/runs/…/again` has a document of another such run. */
+  readonly canRunAgain: boolean;
   readonly resourceVersion: string;
+}
+
+/** `GET /slipway/runs/DIALECT/NAMESPACE/NAME/again`: a new run of the same specification, as `slipway resubmit` creates. */
+export interface RunAgain {
+  /** YAML. */
+  readonly text: string;
 }
 
 /** `GET /slipway/sources`: sources with their last thirty runs, the newest first. */

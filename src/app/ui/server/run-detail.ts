@@ -1,10 +1,11 @@
 import type { RunView } from "#engine/index.ts";
 import type { Dialect } from "#kernel/dialect/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
-import { ApiError, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import { ApiError, asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import type { Instant } from "#lib/base/index.ts";
 import { childrenOf, listRunPods, neighboursOf } from "#app/runs/index.ts";
-import type { RunDetail } from "../wire.ts";
+import { writeYaml } from "#lib/yaml/index.ts";
+import type { RunAgain, RunDetail } from "../wire.ts";
 import { summarize } from "./summary.ts";
 
 export interface RunName {
@@ -82,6 +83,14 @@ export function detailOf(
     view,
     graph: runs.graph(object),
     description: runs.describe(object, { now, children: [...children, ...neighbours], hidden }),
+    canRunAgain: runs.resubmission !== undefined,
     resourceVersion: object.metadata.resourceVersion,
   };
+}
+
+/** Refused for dialects whose runs are not started by a document. */
+export function runAgain({ dialect, object }: FoundRun): RunAgain {
+  const { resubmission } = dialect.runs;
+  if (resubmission === undefined) throw new ApiError("BadRequest", `runs of ${dialect.name} cannot be run again`);
+  return { text: writeYaml(asJson(resubmission(object, { reuse: false }))) };
 }

@@ -9,7 +9,7 @@ import { readableBy, type UiContext } from "./context.ts";
 import { sourcesOf } from "./lists.ts";
 import { LogIndex, logPage, rawLog, searchLog } from "./logs.ts";
 import { protect, readJson, sendBytes, sendJson } from "./reply.ts";
-import { detailOf, findRun, surroundingsOf } from "./run-detail.ts";
+import { detailOf, findRun, runAgain, surroundingsOf } from "./run-detail.ts";
 import { type IndexedRun, RunIndex } from "./run-index.ts";
 import { pageOf, readFilter } from "./run-query.ts";
 import { sourceGrid } from "./source-grid.ts";
@@ -146,10 +146,11 @@ async function listRuns({ context, call, caller }: Asked): Promise<void> {
 }
 
 async function oneRun({ context, call, caller }: Asked, rest: readonly string[]): Promise<void> {
-  const [dialect = "", namespace = "", name = "", ...more] = rest;
-  if (name === "" || more.length > 0) throw unknownResource();
+  const [dialect = "", namespace = "", name = "", what = "", ...more] = rest;
+  if (name === "" || more.length > 0 || !["", "again"].includes(what)) throw unknownResource();
   const kind = call.query.get("kind") ?? undefined;
   const found = await findRun(caller.client, context.dialects, { dialect, namespace, name, kind }, call.signal());
+  if (what === "again") return sendJson(call.response, runAgain(found));
   const surroundings = await surroundingsOf(caller.client, found);
   sendJson(call.response, detailOf(found, surroundings, context.clock.now()));
 }

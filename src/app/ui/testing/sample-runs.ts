@@ -70,6 +70,7 @@ export function detailOf(run: SampleRun): RunDetail {
       edges: steps.flatMap((step) => step.dependencies.map((from) => ({ from, to: step.id }))),
     },
     description: `Name:  ${name}\nPhase: ${phase}\n`,
+    canRunAgain: false,
     resourceVersion: "1",
   };
 }

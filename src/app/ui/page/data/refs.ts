@@ -39,6 +39,10 @@ export const textOfRef = ({ kind, namespace, name }: ObjectRef): string =>
 export const sourcePath = (source: Pick<SourceSummary, "dialect" | "namespace" | "kind" | "name">): string =>
   `/sources/${part(source.dialect)}/${part(source.namespace)}/${part(source.kind)}/${part(source.name)}`;
 
+/** Where a run is started anew, with its document to change before. */
+export const againPath = ({ dialect, namespace, name }: RunKey): string =>
+  `/new?again=${[dialect, namespace, name].map(part).join("/")}`;
+
 /** Two runs of one source side by side. */
 export const comparePath = ({ dialect, namespace, name }: RunKey, other: string): string =>
   `/compare/${part(dialect)}/${part(namespace)}/${part(name)}/${part(other)}`;

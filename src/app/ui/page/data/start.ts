@@ -1,11 +1,15 @@
 import { isJsonObject, type JsonObject, textAt } from "#lib/base/index.ts";
-import type { LintAnswer, LintRequest, StartableObject } from "#app/ui/wire.ts";
+import type { LintAnswer, LintRequest, RunAgain, StartableObject } from "#app/ui/wire.ts";
 import { RequestFailure, requestJson } from "./api.ts";
 import { apiVersionOf, collectionPath, type ObjectName, servedKinds } from "./kinds.ts";
 
 /** Problems of a text, or of a new run of a stored object. Nothing is stored. */
 export const lint = (request: LintRequest, signal?: AbortSignal): Promise<LintAnswer> =>
   requestJson<LintAnswer>("POST", "/lint", { body: request, ...(signal === undefined ? {} : { signal }) });
+
+/** The document of another run like the one whose names the page's address has, `DIALECT/NAMESPACE/NAME`. */
+export const documentAgain = async (run: string, signal: AbortSignal): Promise<string> =>
+  (await requestJson<RunAgain>("GET", `/runs/${run}/again`, { signal })).text;
 
 /** Stored objects that can be run; none from a server that does not list them. */
 export async function startables(signal: AbortSignal): Promise<readonly StartableObject[]> {

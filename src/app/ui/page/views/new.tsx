@@ -2,8 +2,9 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { LintAnswer, StartableObject } from "#app/ui/wire.ts";
 import { servedKinds } from "../data/kinds.ts";
+import { place } from "../data/router.ts";
 import { clock } from "../data/time.ts";
-import { lint, startables } from "../data/start.ts";
+import { documentAgain, lint, startables } from "../data/start.ts";
 import { useAnswer } from "../parts/answer.ts";
 import { useOffer } from "../parts/hooks.ts";
 import { Failure, Loading } from "../parts/states.tsx";
@@ -28,6 +29,21 @@ export function View() {
   const tab = useSignal<TabId>("document");
   const text = useSignal("");
   const checked = useSignal<{ readonly answer?: LintAnswer; readonly thrown?: unknown }>({});
+  const again = place.value.query.get("again") ?? "";
+  useEffect(() => {
+    if (again === "") return;
+    const abort = new AbortController();
+    documentAgain(again, abort.signal).then(
+      (document) => {
+        tab.value = "document";
+        text.value = document;
+      },
+      (thrown: unknown) => {
+        if (!abort.signal.aborted) checked.value = { thrown };
+      },
+    );
+    return () => abort.abort();
+  }, [again]);
   useEffect(() => {
     if (tab.value === "stored") return;
     checked.value = {};

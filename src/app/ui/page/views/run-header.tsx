@@ -3,7 +3,7 @@ import type { ObjectRef } from "#engine/index.ts";
 import type { RunPage } from "#app/ui/wire.ts";
 import { requestJson } from "../data/api.ts";
 import { confirm } from "../data/page.ts";
-import { comparePath, keyOf, objectPagePath, type RunKey, runPath, sourcePath } from "../data/refs.ts";
+import { againPath, comparePath, keyOf, objectPagePath, type RunKey, runPath, sourcePath } from "../data/refs.ts";
 import { href, navigate, setQuery } from "../data/router.ts";
 import type { RunModel } from "../data/run.ts";
 import { now } from "../data/time.ts";
@@ -61,6 +61,11 @@ export function RunHeader({ model }: { readonly model: RunModel }) {
         {view.title !== undefined && <span class="muted mono">{view.name}</span>}
         <Phase phase={view.phase} native={view.nativePhase} />
         <div class="run-actions">
+          {head.canRunAgain && (
+            <button type="button" onClick={() => navigate(againPath(model.key))}>
+              Run again
+            </button>
+          )}
           <Actions target={view.ref} actions={model.isDeleted.value ? [] : view.actions} />
         </div>
       </div>

@@ -3,8 +3,8 @@ import type { ComponentType } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { StepView } from "#engine/index.ts";
 import { announce } from "../data/page.ts";
-import { argumentsOf, keyOfPath, qualifiedKind, shellWord, textOfKey } from "../data/refs.ts";
-import { place, setQuery } from "../data/router.ts";
+import { againPath, argumentsOf, keyOfPath, qualifiedKind, shellWord, textOfKey } from "../data/refs.ts";
+import { navigate, place, setQuery } from "../data/router.ts";
 import { RunModel } from "../data/run.ts";
 import { useKeys, useOffer, usePaletteEntries } from "../parts/hooks.ts";
 import { Failure, Loading } from "../parts/states.tsx";
@@ -78,6 +78,9 @@ function Run({ model }: { readonly model: RunModel }) {
       hint: String(index + 1),
       run: () => setQuery({ lens: id === "steps" ? "" : id }),
     })),
+    ...(model.head.value?.canRunAgain === true
+      ? [{ label: `Run ${model.key.name} again`, hint: "action", run: () => navigate(againPath(model.key)) }]
+      : []),
     ...model.order.value.map((id) => ({ label: `Step ${id}`, hint: "step", run: () => select(id) })),
   ]);
   if (lens === undefined) return null;
