@@ -65,7 +65,7 @@ export interface RunDetail {
   readonly resourceVersion: string;
 }
 
-/** `GET /slipway/runs/DIALECT/NAMESPACE/NAME/again`: a new run of the same specification, as `slipway resubmit` creates. */
+/** `GET /slipway/runs/DIALECT/NAMESPACE/NAME/again`: another run of the same, as by `slipway resubmit`. */
 export interface RunAgain {
   /** YAML. */
   readonly text: string;
