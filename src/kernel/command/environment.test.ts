@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { type ColorChoice, defaultDataDirectory, styleOf } from "./environment.ts";
-import { hostEnvironment } from "./host-environment.ts";
 import { environmentIn } from "./testing/index.ts";
 
 type Variables = Readonly<Record<string, string>>;
@@ -44,20 +43,4 @@ test("a dumb terminal is none, and colours that are forced do not make one", () 
 test("everything is kept in the user's home unless told otherwise", () => {
   expect(defaultDataDirectory(environmentIn("/home/me"))).toBe("/home/me/.slipway");
   expect(defaultDataDirectory(environmentIn("/home/me", { variables: { SLIPWAY_DATA_DIR: "/var/x" } }))).toBe("/var/x");
-});
-
-test("host steps see nothing of our environment that could be a secret", () => {
-  const variables = {
-    PATH: "/bin",
-    HOME: "/home/me",
-    DOCKER_HOST: "unix:///d",
-    TOKEN: "secret",
-    KUBECONFIG: "/k",
-    NODE_OPTIONS: "--x",
-  };
-  expect(hostEnvironment(environmentIn("/", { variables }))).toEqual({
-    PATH: "/bin",
-    HOME: "/home/me",
-    DOCKER_HOST: "unix:///d",
-  });
 });
