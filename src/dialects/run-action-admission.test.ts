@@ -29,9 +29,12 @@ test.each<[JsonObject, readonly string[]]>([
   [{ action: "cancel", fromFailed: true }, ["spec.fromFailed: only retry may have fromFailed"]],
   [
     { action: "retry", fromFailed: false },
-    [expect.stringMatching(/^spec.fromFailed: a retry begins with what failed/)],
+    [expect.stringMatching(/^spec.fromFailed: a retry re-runs failed steps only/)],
   ],
-  [{ action: "retry", fromFailed: true, steps: ["a"] }, ["spec.fromFailed: the steps say where the retry begins"]],
+  [
+    { action: "retry", fromFailed: true, steps: ["a"] },
+    ["spec.fromFailed: steps already selects where the retry starts"],
+  ],
   [{ action: "dance" }, [expect.stringContaining('spec.action: Unsupported value: "dance"')]],
   [
     { action: "cancel", target: { name: "x" } },
@@ -80,7 +83,7 @@ test.each(["v1alpha1", "v1alpha2"])(
       "spec.force: there are no final steps to leave out",
     ]);
     expect(actionCauses(action({ action: "retry", steps: ["a"], target: machine }))).toEqual([
-      "spec.steps: a retry begins anew, or with fromFailed at what has not succeeded",
+      "spec.steps: a retry starts over; set fromFailed to continue with the action that failed",
     ]);
   },
 );

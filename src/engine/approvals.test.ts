@@ -68,12 +68,12 @@ test("a question without words leaves the count alone", () => {
 });
 
 test.each([
-  ["Reject", [], { phase: "Failed", reason: "Rejected", message: "nobody decided within 1s" }],
+  ["Reject", [], { phase: "Failed", reason: "Rejected", message: "no decision within 1s" }],
   ["Reject", [say("approve", "anna")], { phase: "Failed", message: "only 1 of 2 approvals: anna within 1s" }],
   [
     "Approve",
     [say("approve", "anna")],
-    { phase: "Succeeded", message: "nobody rejected within 1s", outputs: { by: ["anna"] } },
+    { phase: "Succeeded", message: "no rejection within 1s", outputs: { by: ["anna"] } },
   ],
 ] as const)("silence means %s, after %j", (onTimeout, answers, expected) => {
   const { of, run } = asked({ timeout: 1_000, onTimeout }, ...answers);

@@ -69,7 +69,7 @@ export function endApproval(ledger: Ledger, node: number): void {
   if (step.onTimeout === "Approve") {
     // Without a rule there are no outputs.
     const given = step.approval && {
-      message: `nobody rejected ${late}`,
+      message: `no rejection ${late}`,
       outputs: step.approval.outputs(state.approvals ?? []),
     };
     return put(ledger, node, toOutcome(state, "Succeeded", ledger.now, given));
@@ -78,6 +78,6 @@ export function endApproval(ledger: Ledger, node: number): void {
   const missing = approval !== undefined && (state.approvals ?? []).length > 0;
   const message = missing
     ? `only ${countApprovals(state.approvals ?? [], approval.needed)} ${late}`
-    : `nobody decided ${late}`;
+    : `no decision ${late}`;
   put(ledger, node, toOutcome(state, "Failed", ledger.now, { reason: reasons.rejected, message }));
 }

@@ -94,8 +94,8 @@ test("an object is edited, compared and saved; a change by somebody else in betw
   await writeFile(made, map("7"));
   expect((await cli("apply", made)).code).toBe(0);
   await page.getByRole("button", { name: "Save shared" }).click();
-  await page.getByText("Somebody has changed the object").waitFor();
-  await page.getByRole("button", { name: "Discard my text, edit theirs" }).click();
+  await page.getByText("The object has changed since you opened it").waitFor();
+  await page.getByRole("button", { name: "Edit the stored object" }).click();
   await text.fill((await text.inputValue()).replace('mine: "1"', 'mine: "2"'));
   await page.getByRole("button", { name: "Check and compare" }).click();
   await page.getByRole("button", { name: "Save shared" }).click();

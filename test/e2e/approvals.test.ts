@@ -39,7 +39,7 @@ test("the example deploys what two people of the group have approved, and nobody
   const begun = await as("admin", "run", "--detach", "examples/workflow/approval.yaml");
   expect(begun.code, begun.err).toBe(0);
   const waits = async () => (await as("admin", "describe", "workflow", "rollout")).out;
-  await expect.poll(waits).toContain("How many replicas of v1.2.0?; waits for approval");
+  await expect.poll(waits).toContain("How many replicas of v1.2.0? (waits for approval)");
   expect(await as("anna", "approve", "rollout", "plan", "--value", "replicas=12")).toMatchObject({
     code: 1,
     err: "slipway: workflow/rollout: values.replicas: expected at most 9, found 12\n",

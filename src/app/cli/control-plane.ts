@@ -37,7 +37,7 @@ export async function openControlPlane(
       ...session,
       openUi: async () => await (await import("./ui-place.ts")).placeOf(invocation),
       isEphemeral: false,
-      note: `on the control plane of ${running}, whose runtime runs the steps`,
+      note: `using the control plane of ${running}; its runtime runs the steps`,
     };
   }
   const { startEphemeral } = await import("#app/server/index.ts");

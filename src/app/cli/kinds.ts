@@ -41,7 +41,7 @@ export async function findKind(client: ApiClient, word: string): Promise<Resourc
   const suggestion = didYouMean(wanted, types.flatMap(namesOf));
   const problem = `the server serves no kind "${word}"`;
   if (suggestion !== undefined) throw new UsageError(`${problem}; ${suggestion}`);
-  throw new UsageError(problem, `it serves: ${types.map(qualifiedResource).sort().join(", ")}`);
+  throw new UsageError(problem, `it serves: ${[...new Set(types.map(qualifiedResource))].sort().join(", ")}`);
 }
 
 /** Splits `workflow/hello workflow/other` or `workflow hello other`; refuses a mix, and several kinds. */

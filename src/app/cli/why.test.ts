@@ -111,7 +111,7 @@ test("a run in which only a question is left waits for its answer, and nobody ha
   const found = await why({ phase: "Suspended", statuses: { ask: asked } }, "ask", undefined, { steps });
   expect(found.suspended).toBeUndefined();
   expect(whyText(found, now, paintFor(false))).toBe(
-    "w: Suspended, 0 of 2 steps settled\n  ends at its deadline in 90s\n  ask: Suspended, Go?; waits for approval\n",
+    "w: Suspended, 0 of 2 steps settled\n  ends at its deadline in 90s\n  ask: Suspended, Go? (waits for approval)\n",
   );
 });
 

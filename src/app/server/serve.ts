@@ -110,7 +110,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
       clock,
       log,
       onFatal: (error) => {
-        log.error("the disk is broken, ending so that a restart reads what is true", { error });
+        log.error("the disk failed; exiting, because only a restart reads what is stored", { error });
         failed.resolve({ code: 5 });
       },
     });

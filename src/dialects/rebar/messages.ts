@@ -7,10 +7,12 @@ export const firstUserName = "rocketskates";
 export const wellKnownPassword = "r0cketsk8ts";
 
 export const whyNot = {
-  notRunnable: (why: string) => `the machine is not Runnable: ${why}; resume it to let its agent go on`,
+  notRunnable: (why: string) => `the machine is not Runnable: ${why}; resume it so that its agent continues`,
   unavailable: (errors: readonly string[]) => `the machine is not available: ${errors.join("; ")}`,
   agent: (context: string) =>
-    context === "" ? "the agent of the machine to ask for the next task" : `an agent of context ${context}`,
+    context === ""
+      ? "the machine's agent has not asked for the next task"
+      : `no agent of context ${context} has asked for it`,
 } as const;
 
 export const knownPassword = (isTrue: boolean): ServerCondition => ({

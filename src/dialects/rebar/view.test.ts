@@ -89,7 +89,7 @@ test("why a machine is not Runnable: its last job says it", () => {
     currentJobRecord: job("finished", 2, { ExitState: "reboot", EndTime: "2026-01-02T03:04:06Z" }),
   });
   expect(viewMachine(object).message).toBe(
-    "the machine is not Runnable: task a asked for reboot at 2026-01-02T03:04:06Z; resume it to let its agent go on",
+    "the machine is not Runnable: task a asked for reboot at 2026-01-02T03:04:06Z; resume it so that its agent continues",
   );
 });
 

@@ -54,7 +54,7 @@ test("a workflow that runs tells its agent, its deadline and its actions", () =>
 
 test.each<readonly [string, WorkflowState, string]>([
   ["its agent", pending(), "Waits:      for its agent"],
-  ["its agent to begin", scheduled, "Waits:      for its agent to begin"],
+  ["its agent to start it", scheduled, "Waits:      for its agent to start it"],
 ])("a workflow that waits for %s says so", (_what, state, line) => {
   expect(text(state)).toContain(line);
 });
@@ -69,7 +69,7 @@ test("a workflow that was refused tells how often, why, and until when it waits"
   );
   expect(text(state.state, begin + 1000)).toEqual(
     expect.arrayContaining([
-      "Waits:      until 4s from now, because it was refused",
+      "Waits:      until 4s from now, because the agent rejected it",
       "Refused:    once, last 1s ago: busy",
     ]),
   );

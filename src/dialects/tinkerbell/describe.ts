@@ -57,16 +57,18 @@ function waitText(workflow: AnyWorkflow, state: WorkflowState, now: Instant): re
     return [
       [
         "Waits",
-        notBefore > now ? `until ${formatAge(notBefore - now)} from now, because it was refused` : "for its agent",
+        notBefore > now
+          ? `until ${formatAge(notBefore - now)} from now, because the agent rejected it`
+          : "for its agent",
       ],
     ];
-  if (state.phase === "Scheduled") return [["Waits", "for its agent to begin"]];
+  if (state.phase === "Scheduled") return [["Waits", "for its agent to start it"]];
   return [];
 }
 
 function deadlineTexts({ deadlines, cancel }: WorkflowState, now: Instant): readonly (readonly [string, string])[] {
   const all = [
-    ["to begin", deadlines.scheduled],
+    ["to start", deadlines.scheduled],
     ["of the workflow", deadlines.workflow],
     ["of the action", deadlines.action],
     ["of the agent's return", deadlines.agent],

@@ -70,8 +70,8 @@ const rows = {
     "time",
   )("fail the work of an agent away for so long; 0 is never (default: 0)"),
   "poll-hold": duration("how long a poll waits for work (default: 30s)"),
-  "keepalive-time": duration("between pings on connections of agents (default: 30s)"),
-  "keepalive-timeout": duration("for the answer to a ping (default: 10s)"),
+  "keepalive-time": duration("interval between pings on connections of agents (default: 30s)"),
+  "keepalive-timeout": duration("timeout for the answer to a ping (default: 10s)"),
   "max-render-bytes": count("bytes")("largest rendered template (default: 262144)"),
 };
 

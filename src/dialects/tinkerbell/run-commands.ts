@@ -6,7 +6,11 @@ export const runCommands: RunCommands = {
   check({ action, step, steps, force }, report) {
     if (step !== undefined) report(["spec", "step"], "forbidden", `${action} is for the whole workflow`);
     if (steps !== undefined)
-      report(["spec", "steps"], "forbidden", "a retry begins anew, or with fromFailed at what has not succeeded");
+      report(
+        ["spec", "steps"],
+        "forbidden",
+        "a retry starts over; set fromFailed to continue with the action that failed",
+      );
     if (force !== undefined) report(["spec", "force"], "forbidden", "there are no final steps to leave out");
   },
 };

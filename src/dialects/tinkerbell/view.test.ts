@@ -63,12 +63,19 @@ test("what waits for its agent is pending, and says in its own words how far it 
 
 test("the next action of a workflow that waits tells for whom", () => {
   const [first, second] = view(pending()).steps;
-  expect(first).toMatchObject({ phase: "Waiting", reason: "Agent", message: "agent agent-a" });
+  expect(first).toMatchObject({
+    phase: "Waiting",
+    reason: "Agent",
+    message: "agent agent-a has not taken the workflow",
+  });
   expect(second).not.toHaveProperty("reason");
-  expect(view(scheduled).steps[0]).toMatchObject({ reason: "Agent", message: "agent agent-a to begin" });
+  expect(view(scheduled).steps[0]).toMatchObject({
+    reason: "Agent",
+    message: "agent agent-a has not started the workflow",
+  });
   const refused = reject(scheduled, { message: "busy" }, begin, settings, "seed").state;
   expect(view(refused).steps[0]).toMatchObject({
-    message: "agent agent-a, which refused: busy",
+    message: "agent agent-a rejected it: busy",
     notBefore: refused.dispatch.notBefore,
   });
 });

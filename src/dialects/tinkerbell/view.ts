@@ -115,8 +115,10 @@ function whyOf(state: WorkflowState, action: Action, at: number): Pick<StepView,
   if (reason !== undefined || phaseOf(state, action, at) !== "Waiting") return present({ reason, message });
   const { notBefore, lastRejection } = state.dispatch;
   const who = `agent ${action.task.agentID}`;
-  const told = lastRejection === undefined ? who : `${who}, which refused: ${lastRejection.message}`;
-  return present({ reason: "Agent", message: state.dispatch.held ? `${who} to begin` : told, notBefore });
+  const untaken =
+    lastRejection === undefined ? `${who} has not taken the workflow` : `${who} rejected it: ${lastRejection.message}`;
+  const waits = state.dispatch.held ? `${who} has not started the workflow` : untaken;
+  return present({ reason: "Agent", message: waits, notBefore });
 }
 
 const isDone = ({ phase }: Action): boolean => phase === "Succeeded" || phase === "Failed";

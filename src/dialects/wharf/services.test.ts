@@ -50,8 +50,7 @@ test("where none is named, only a provisioner of this user is asked, whoever has
   const engine = engineWith({ listen });
   await expect(engine?.find?.()).rejects.toMatchObject({
     code: "provisioner-unreachable",
-    message:
-      "this user runs no provisioner here; name the one that is meant: --wharf-engine-url http://127.0.0.1:5009/api/worker",
+    message: "this user runs no provisioner here; choose one: --wharf-engine-url http://127.0.0.1:5009/api/worker",
   });
   const takeBack = await note(4001, "first");
   expect(await engine?.find?.()).toEqual({ url: "http://127.0.0.1:4001", token: "first" });
@@ -59,7 +58,7 @@ test("where none is named, only a provisioner of this user is asked, whoever has
   await note(4002, "second");
   expect(await engine?.find?.()).toEqual({ url: "http://127.0.0.1:4002", token: "second" });
   await note(4003, "third");
-  await expect(engine?.find?.()).rejects.toThrow(/several run here: http.*, http.*--wharf-engine-url/);
+  await expect(engine?.find?.()).rejects.toThrow(/several servers run here: http.*, http.*--wharf-engine-url/);
   await note(5009, "usual");
   expect(await engine?.find?.()).toEqual({ url: "http://127.0.0.1:5009", token: "usual" });
 });

@@ -71,12 +71,10 @@ async function findProvisioner(notes: readonly string[]): Promise<Found> {
   const meant = meantOf(await notedAs("provisioner", notes), `http://${usualProvisioner}`);
   if ("url" in meant) return await withToken(meant);
   const urls = meant.map(({ url }) => url);
-  const what = urls.length === 0 ? "this user runs no provisioner here" : `several run here: ${urls.join(", ")}`;
+  const what =
+    urls.length === 0 ? "this user runs no provisioner here" : `several servers run here: ${urls.join(", ")}`;
   const address = urls[0] ?? `http://${usualProvisioner}`;
-  throw new SlipwayError(
-    "provisioner-unreachable",
-    `${what}; name the one that is meant: --wharf-engine-url ${address}/api/worker`,
-  );
+  throw new SlipwayError("provisioner-unreachable", `${what}; choose one: --wharf-engine-url ${address}/api/worker`);
 }
 
 export interface ClientServices {

@@ -67,11 +67,11 @@ describe("who may decide", () => {
     const workflow = await harness.workflow();
     const [step] = viewWorkflow(workflow).steps;
     expect(step).toMatchObject({
-      message: "Deploy wf?; waits for approval of group release",
+      message: "Deploy wf? (waits for approval of group release)",
       actions: ["approve", "reject", "cancel"],
     });
     expect(describeWorkflow(workflow, harness.clock.now())).toContain(
-      "Deploy wf?; waits for approval of group release",
+      "Deploy wf? (waits for approval of group release)",
     );
     expect(await harness.jobs()).toEqual([]);
   });
@@ -260,8 +260,8 @@ describe("inputs", () => {
 
 describe("time", () => {
   test.each([
-    [{}, "Failed/Rejected", "nobody decided within 60s"],
-    [{ onTimeout: "Approve" }, "Succeeded", "nobody rejected within 60s"],
+    [{}, "Failed/Rejected", "no decision within 60s"],
+    [{ onTimeout: "Approve" }, "Succeeded", "no rejection within 60s"],
   ] as const)("silence of a minute with %j ends as %s", async (more, phase, message) => {
     await harness.create(asking({ timeoutSeconds: 60, ...more }));
     await harness.pass(59_000);

@@ -142,6 +142,6 @@ test("a question of several lines keeps to its row, and what it holds moves no c
   const statuses = { ask: { complete: false, phase: "Suspended" as const, message } };
   const lines = describeWorkflow({ ...base, spec, status: { phase: "Suspended", statuses } }, now).split("\n");
   expect(lines.filter((line) => line.startsWith("ask "))).toEqual([
-    expect.stringMatching(/ Deploy\? Changes: \[2J12; waits for approval$/),
+    expect.stringMatching(/ Deploy\? Changes: \[2J12 \(waits for approval\)$/),
   ]);
 });

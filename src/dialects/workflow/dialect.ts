@@ -67,10 +67,10 @@ export const dialect: Dialect = {
           report(
             ["spec", "fromFailed"],
             "forbidden",
-            "a retry begins with what failed; create another run for all of it",
+            "a retry re-runs failed steps only; resubmit the run to start it over",
           );
         if (fromFailed === true && steps !== undefined)
-          report(["spec", "fromFailed"], "forbidden", "the steps say where the retry begins");
+          report(["spec", "fromFailed"], "forbidden", "steps already selects where the retry starts");
       },
     },
     pods: { selector: ({ metadata }) => `${labels.uid}=${metadata.uid ?? ""}`, placeOf: placeIn },

@@ -69,7 +69,8 @@ export const documents: DocumentReader = {
 const asGivenLater = (found: ProblemCollector): ProblemCollector => ({
   ...found,
   error(path, code, message, hint) {
-    if (code === "missing-argument") found.warn(path, code, message, "whoever runs it gives the argument");
+    if (code === "missing-argument")
+      found.warn(path, code, message, "the argument must be set when the document is run");
     else found.error(path, code, message, hint);
   },
 });

@@ -183,7 +183,7 @@ test("an edge that others imply is warned about", () => {
 test("a required argument is only missed, and hides nothing else", () => {
   const spec = "params: [{name: who, required: true}]";
   expect(lint(`a: {${box}}`, spec)).toEqual([
-    'warning: spec.arguments.who: the parameter "who" is required (whoever runs it gives the argument)',
+    'warning: spec.arguments.who: the parameter "who" is required (the argument must be set when the document is run)',
     "warning: spec: no deadline and no timeout: a step that hangs runs for ever",
   ]);
 });

@@ -463,7 +463,7 @@ test("outputs that a container's message could not hold fail their step, in eith
     loop: "Failed/OutputTooLarge",
     silent: "Succeeded",
   });
-  expect((await run.status()).statuses?.["lines"]?.message).toContain("belong into artifacts");
+  expect((await run.status()).statuses?.["lines"]?.message).toContain("as artifacts");
 });
 
 test.each([

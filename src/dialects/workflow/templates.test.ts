@@ -55,7 +55,7 @@ describe("what is admitted", () => {
     };
     expect(causesOfWorkflow({ templateRef: { name: "t" }, ...own, suspend: true })).toEqual([]);
     const more = { steps: { a: job() }, outputs: { x: "1" }, archive: true };
-    const why = "comes from the template; beside templateRef stand only";
+    const why = "comes from the template; with templateRef, a spec may set only";
     expect(causesOfWorkflow({ templateRef: { name: "t" }, ...more })).toEqual([
       "spec.archive: this version does not carry the archive",
       expect.stringContaining(`spec.steps: ${why} arguments, `),

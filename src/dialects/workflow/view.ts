@@ -130,7 +130,7 @@ const artifactsOf = (run: RunState, step: string): readonly ArtifactRef[] =>
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 
 const askedOf = ({ message }: StepView, approval: Approval): string =>
-  [message?.trimEnd(), awaitedApproval(approval)].filter((text) => text !== undefined).join("; ");
+  message === undefined ? awaitedApproval(approval) : `${message.trimEnd()} (${awaitedApproval(approval)})`;
 
 const isPod = ({ apiVersion, kind }: KubeObject): boolean => apiVersion === "v1" && kind === "Pod";
 const attemptOf = ({ metadata }: KubeObject): number => Number(metadata.labels?.[attemptLabel]);

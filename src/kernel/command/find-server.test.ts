@@ -68,7 +68,7 @@ test("a token that was named is presented to the server that requires it, or to 
 test("of several servers the one at the usual address is meant; without it one has to be named", async () => {
   await note(4001);
   await note(4002);
-  await expect(find()).rejects.toThrow(/several run here: http:.*:400[12], http:.*:400[12]/);
+  await expect(find()).rejects.toThrow(/several servers run here: http:.*:400[12], http:.*:400[12]/);
   await note(5009);
   expect(await find()).toMatchObject({ url: usual });
 });

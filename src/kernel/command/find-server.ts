@@ -55,7 +55,7 @@ async function lookFor(sought: SoughtServer, environment: Environment): Promise<
   const [first, ...others] = meant.map((server) => server.url);
   const named = `${flag} ${first ?? usual}`;
   if (first !== undefined)
-    throw new UsageError(`several run here: ${[first, ...others].join(", ")}`, `name the one that is meant: ${named}`);
+    throw new UsageError(`several servers run here: ${[first, ...others].join(", ")}`, `choose one: ${named}`);
   const what = token === undefined ? "" : " with this token";
   return {
     patience: absentPatience,

@@ -19,7 +19,7 @@ describe("run", () => {
     );
     expect(code, err).toBe(0);
     expect(out).toBe("");
-    expect(err.split("\n")[0]).toBe("slipway: on the control plane of the-test, whose runtime runs the steps");
+    expect(err.split("\n")[0]).toBe("slipway: using the control plane of the-test; its runtime runs the steps");
     expect(err).toMatch(/\] a: Succeeded in /);
     expect(err.trimEnd()).toMatch(/\] well: Succeeded in [\d.]+s$/);
   });

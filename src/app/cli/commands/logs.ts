@@ -30,7 +30,7 @@ export const logsCommand = command<LogsOptions>({
   ],
   options: [
     { flags: "-f, --follow", summary: "follow until the run has ended" },
-    { flags: "--action <name>", summary: "only this step (the word of some dialects)" },
+    { flags: "--action <name>", summary: "only this step, which some dialects call an action" },
     { flags: "--attempt <number>", summary: "only this attempt", integer: true },
     { flags: "--tail <lines>", summary: "print only the last lines of each container", integer: true },
     { flags: "--timestamps", summary: "print the time of each line" },

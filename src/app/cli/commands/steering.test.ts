@@ -83,7 +83,7 @@ describe("approve, reject and skip", () => {
   test("an approval gives values of the types that are asked for", async () => {
     const inputs = [{ name: "replicas", type: "integer" }, { name: "tag" }];
     await begin("asked", { ask: ask({ inputs }), after: wait({ dependencies: ["ask"] }) }, "Suspended");
-    expect((await must("describe", "wf", "asked")).out).toContain("Go?; waits for approval");
+    expect((await must("describe", "wf", "asked")).out).toContain("Go? (waits for approval)");
     expect(await plane.cli.run("approve", "asked", "ask", "--value", "replicas=many", "--value", "x")).toMatchObject({
       code: 2,
       err: expect.stringContaining(

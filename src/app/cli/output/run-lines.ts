@@ -10,7 +10,7 @@ export function changedLines(before: RunView | undefined, after: RunView, now: I
   const earlier = new Map(before?.steps.map((step) => [step.id, step]));
   const at = `[${formatElapsed(now - (after.startedAt ?? now)).padStart(6)}]`;
   const steps = after.steps
-    .filter((step) => hasMoved(earlier.get(step.id), step))
+    .filter((step) => hasMoved(earlier.get(step.id), step, after.phase))
     .map((step) => `${at} ${stepText(step, now)}`);
   const run = isRunWorthALine(before, after) ? [`${at} ${runText(after, now)}`] : [];
   return after.phase === "Running" ? [...run, ...steps] : [...steps, ...run];
@@ -38,13 +38,13 @@ export function holdUpLines(view: RunView, told: Set<string>, now: Instant): str
 }
 
 /**
- * A new phase or attempt. Not `Starting`, which is brief, nor the first `Waiting`: all ready steps wait for a slot at
- * first.
+ * A new phase or attempt. Not `Starting`, which is brief, nor the first `Waiting` of a run that has started: all ready
+ * steps wait for a slot at first. A run that has not started may wait long, for an agent.
  */
-const hasMoved = (before: StepView | undefined, { phase, attempt }: StepView): boolean =>
+const hasMoved = (before: StepView | undefined, { phase, attempt }: StepView, run: RunView["phase"]): boolean =>
   phase !== "Pending" &&
   phase !== "Starting" &&
-  !(phase === "Waiting" && before === undefined) &&
+  !(phase === "Waiting" && before === undefined && run !== "Pending") &&
   (before?.phase !== phase || before.attempt !== attempt);
 
 function stepText(step: StepView, now: Instant): string {

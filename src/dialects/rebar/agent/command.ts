@@ -41,7 +41,7 @@ export const agentCommand: CommandSpec = command<AgentFlags>({
       choices: ["off", "real"],
       initial: "off",
     },
-    { flags: "--state-dir <folder>", summary: "what outlives the agent (default: rebar-agent in the data directory)" },
+    { flags: "--state-dir <folder>", summary: "the agent's own state (default: rebar-agent in the data directory)" },
     { flags: "--mark-runnable", summary: "make the machine runnable at the start" },
     { flags: "--no-shims", summary: "do not add drpcli, drpjq and jq to the PATH of scripts" },
   ],

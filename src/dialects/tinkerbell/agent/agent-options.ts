@@ -78,7 +78,7 @@ export const agentOptions = {
   "kill-on-exit": { summary: "end the running action with the agent; by default it goes on" },
   "log-level": {
     value: "level",
-    summary: "what the agent logs: error, warn, info (default) or debug",
+    summary: "log level: error, warn, info (default) or debug",
     choices: ["error", "warn", "info", "debug"],
   },
 } as const satisfies Readonly<Record<string, OptionRow>>;

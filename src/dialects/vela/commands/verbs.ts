@@ -91,7 +91,7 @@ const debugCommand = command<VerbOptions>({
   summary: "Print the CUE value of a step of a run",
   group: "Runs",
   examples: ["slipway debug app/shop --step deploy"],
-  options: [{ flags: "--step <name>", summary: "the step; required" }],
+  options: [{ flags: "--step <name>", summary: "name of the step; required" }],
   completes: ["run"],
   async action(invocation) {
     const { args, options, environment, signal } = invocation;

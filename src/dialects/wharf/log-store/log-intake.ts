@@ -31,7 +31,7 @@ export class LogIntake {
   #check(): void {
     if (this.#build.losses === this.#losses) return;
     throw logError("log-lost", `log of build ${this.#build.buildId}: lines were lost on their way to the disk`, {
-      hint: "send them again: those that are there are passed over",
+      hint: "send them again; lines that are already stored are skipped",
     });
   }
 }

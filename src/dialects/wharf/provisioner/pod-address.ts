@@ -32,7 +32,7 @@ export function connectTo(address: string, forward: ForwardPort | undefined): Co
   const pod = parsePodAddress(address);
   if (pod === undefined) return tcpConnect(address);
   return async (signal) => {
-    if (forward === undefined) throw new Error(`${address} is a Pod, and this process has no way into Pods`);
+    if (forward === undefined) throw new Error(`${address} is a Pod, and this process cannot forward ports of Pods`);
     return await forward(pod, pod.port, { signal });
   };
 }

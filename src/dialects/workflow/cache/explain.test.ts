@@ -53,7 +53,7 @@ test("a miss tells which inputs differ from the nearest earlier result, secrets 
   const answer = await explained("wf");
   expect(answer).toMatchObject({
     outcome: "miss",
-    message: "its own result is stored for others",
+    message: "the step ran and cached its result",
     nearest: { workflow: "near", step: "build" },
   });
   const digest = expect.stringMatching(/^digest [a-z2-7]{16} of 7 characters$/);
@@ -114,6 +114,6 @@ test("what cannot be explained says why", async () => {
   expect(await ask("wf", { item: 0 })).toEqual({ ok: false, error: 'step "build" has no items' });
   expect(await explained("wf")).toMatchObject({
     outcome: "miss",
-    message: "no result of these inputs is stored; there is no earlier one of the step",
+    message: "no result of these inputs is cached; the step has no earlier result",
   });
 });

@@ -82,9 +82,9 @@ function explain({ step, workflow, item, now }: Attempt, key: CacheKey, question
   const began = stepState(decodeRun(workflow.status), step.key).startedAt ?? now;
   const others = entries.filter((one) => one !== entry && isBefore(one, began) && one.spec.from.step === step.key);
   const nearest = nearestOf(others, key);
-  const told = entry === undefined ? "no result of these inputs is stored" : "its own result is stored for others";
+  const told = entry === undefined ? "no result of these inputs is cached" : "the step ran and cached its result";
   if (nearest === undefined)
-    return { ...common, outcome: "miss", message: `${told}; there is no earlier one of the step`, changes: [] };
+    return { ...common, outcome: "miss", message: `${told}; the step has no earlier result`, changes: [] };
   return { ...common, outcome: "miss", message: told, nearest: resultOf(nearest), changes: changesFrom(nearest, key) };
 }
 

@@ -43,12 +43,12 @@ test.each<[string, JsonObject, string]>([
   [
     "a child whose template may change",
     { workflow: { templateRef: { name: "t" } } },
-    "what a WorkflowTemplate says is not written in this step: a key is required",
+    "a step with templateRef requires a key: the cache does not cover the template's content",
   ],
   [
     "a child with such a child",
     { workflow: { spec: { steps: { b: { workflow: { templateRef: { name: "t" } } } } } } },
-    "what a WorkflowTemplate says is not written in this step: a key is required",
+    "a step with templateRef requires a key: the cache does not cover the template's content",
   ],
 ])("has none: %s", (_what, step, message) => {
   expect(problemsOf({ ...step, cache: {} })).toEqual([`spec.steps.a.cache: ${message}`]);

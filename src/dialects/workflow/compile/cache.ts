@@ -34,7 +34,7 @@ export function checkCache({ step, path }: StepSource, report: Report): void {
     report(at, "forbidden", "each round of a loop has inputs of its own; put the loop into a child Workflow");
   if (step.operation === "Apply") report(at, "forbidden", "an apply that is left out leaves the object as it is");
   if (step.cache.key === undefined && step.workflow !== undefined && hasTemplateRef(step.workflow))
-    report(at, "required", "what a WorkflowTemplate says is not written in this step: a key is required");
+    report(at, "required", "a step with templateRef requires a key: the cache does not cover the template's content");
 }
 
 /** At any depth: steps of a child may refer to templates. */

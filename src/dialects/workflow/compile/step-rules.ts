@@ -131,13 +131,9 @@ function checkApplied(template: JsonObject, path: FieldPath, report: Report): vo
   const metadata = isJsonObject(template["metadata"]) ? template["metadata"] : {};
   const { name } = metadata;
   if (typeof name !== "string" || name === "")
-    report(
-      [...path, "name"],
-      "required",
-      "what is applied needs a name of its own: that of the object it is applied to",
-    );
+    report([...path, "name"], "required", "operation Apply requires the name of the object");
   for (const field of ["uid", "resourceVersion", "managedFields"])
-    if (metadata[field] !== undefined) report([...path, field], "forbidden", "must be absent in what is applied");
+    if (metadata[field] !== undefined) report([...path, field], "forbidden", "must not be set with operation Apply");
 }
 
 function checkNamespace(namespace: JsonValue | undefined, path: FieldPath, context: RuleContext, report: Report): void {

@@ -13,6 +13,6 @@ export function checkTemplateRef(spec: WorkflowSpec, report: Report): void {
   const given = ownFields.filter((field) => field !== "metadata").join(", ");
   for (const field of Object.keys(spec)) {
     if (allowed.has(field) || isReserved(field)) continue;
-    report(["spec", field], "forbidden", `comes from the template; beside templateRef stand only ${given}`);
+    report(["spec", field], "forbidden", `comes from the template; with templateRef, a spec may set only ${given}`);
   }
 }

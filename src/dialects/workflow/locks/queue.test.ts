@@ -111,7 +111,7 @@ test("CancelRunning: the older one is canceled, its final steps run, then the ne
   expect(await phases(run, "one", "two")).toEqual(["Canceled", "Running"]);
   expect((await run.status("one")).statuses).toMatchObject({ a: { phase: "Canceled" }, last: { phase: "Succeeded" } });
   const actions = await run.store.list<RunAction>(RunAction, { namespace });
-  expect(actions.items[0]?.spec.reason).toBe('workflow "two" takes its place (concurrency key "prod")');
+  expect(actions.items[0]?.spec.reason).toBe('workflow "two" replaces it (concurrency key "prod")');
 });
 
 test("CancelRunning: who was canceled and is retried takes its place back, as often as that is asked for", async () => {

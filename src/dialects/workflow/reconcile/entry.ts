@@ -80,7 +80,7 @@ async function isTold(pass: Pass, rival: Rival, other: Stored<Workflow>, key: st
   const { name, namespace, uid } = metadata;
   // A canceled and retried rival is in the way again, and the earlier action may still exist.
   const runs = `${runNumberOf(other)}/${runNumberOf(workflow)}`;
-  const reason = `workflow "${workflow.metadata.name}" takes its place (concurrency key ${JSON.stringify(key)})`;
+  const reason = `workflow "${workflow.metadata.name}" replaces it (concurrency key ${JSON.stringify(key)})`;
   // Final steps have nothing to do.
   const force = rival.isHolding ? {} : { force: true };
   const action: KubeObject = {

@@ -105,11 +105,11 @@ function readinessOf(
   now: Instant,
 ): Pick<SchedulePlan, "readiness" | "message"> {
   if (decided > now + aheadEnough) {
-    const message = `runs up to ${formatTime(decided)} were decided before the clock was set back, and are not decided again; a change of the schedule or its time zone begins anew`;
+    const message = `runs up to ${formatTime(decided)} were decided before the clock was set back, and are not decided again; change the schedule or its time zone to start over`;
     return { readiness: "ClockSetBack", message };
   }
   return next === undefined
-    ? { readiness: "NeverDue", message: "the schedule names no day that comes" }
+    ? { readiness: "NeverDue", message: "the schedule matches no future date" }
     : { readiness: "Scheduled", message: "" };
 }
 

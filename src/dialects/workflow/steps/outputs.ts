@@ -25,7 +25,7 @@ export async function cutOutputs(
     kept === undefined
       ? `must be smaller than ${maybeCutBytes} bytes, because only the first 4096 of its message are kept`
       : `may be at most ${kept} bytes`;
-  const what = `what a container writes as outputs ${told}; large results belong into artifacts`;
+  const what = `the outputs of a container ${told}; store large results as artifacts`;
   return { is: "failed", reason: "OutputTooLarge", message: what, retryable: false };
 }
 

@@ -114,7 +114,7 @@ export function renderTemplate(attempt: Attempt): Result<KubeObject, string> {
   const given = isJsonObject(metadata["labels"]) ? metadata["labels"] : {};
   const { namespace } = workflow.metadata;
   const name = textOf(metadata["name"]) || (isApplied(step.step) ? "" : childName(childOf(attempt)));
-  if (name === "") return err("metadata.name is empty: what is applied has a name of its own");
+  if (name === "") return err("metadata.name is empty; operation Apply requires a name");
   // A shared object gets no labels of the run.
   const ours = isApplied(step.step) && isIndependent(attempt) ? {} : labelsOf(attempt);
   const labels = { ...textLabels(given), ...ours };

@@ -77,7 +77,10 @@ function issueCode(
 ): SessionReply {
   if (witness === undefined) {
     const who = JSON.stringify(identity.user);
-    throw new ApiError("Forbidden", `${who} cannot have a session: it takes a token or certificate of a person's own`);
+    throw new ApiError(
+      "Forbidden",
+      `${who} cannot have a session: only a user's own token or certificate can open one`,
+    );
   }
   const { code, until } = sessions.issueCode(witness);
   return { identity, reply: jsonReply({ code, until: formatTime(until) }, 201) };

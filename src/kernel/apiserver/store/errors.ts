@@ -56,7 +56,7 @@ export const storeFull = (cause: unknown): SlipwayError =>
 
 export const storeFailed = (cause: unknown): SlipwayError =>
   failure("store-failed", `the store cannot write any more: ${messageOf(cause)}`, {
-    hint: "look at the disk, then start again: a restart reads what is really stored",
+    hint: "check the disk, then restart: the server reads what is stored",
     cause,
   });
 

@@ -130,7 +130,7 @@ class Decoding {
   /** Refuses small bodies that expand into large objects. */
   #spend(cost: number, at: number): void {
     this.#budget -= cost;
-    if (this.#budget < 0) throw malformed(at, "what is encoded takes more than four times the size of the body");
+    if (this.#budget < 0) throw malformed(at, "the decoded object is larger than four times the body");
   }
 }
 

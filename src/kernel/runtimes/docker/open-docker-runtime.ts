@@ -81,7 +81,7 @@ async function removeLeftovers(engine: EngineClient, log: Logger): Promise<void>
   ]) {
     for (const found of listOf(await engine.call("GET", list, { query }), "Volumes")) {
       if (!isGone(textOf(objectOf(found, "Labels"), labels.owner))) continue;
-      log.info("removing what a killed command has left in the engine", { name: textOf(found, key) });
+      log.info("removing leftovers of a killed command from the engine", { name: textOf(found, key) });
       const forced =
         path === "/networks" ? {} : { query: { force: "1", ...(path === "/containers" ? { v: "1" } : {}) } };
       await engine.call("DELETE", `${path}/${textOf(found, key)}`, forced).catch(() => undefined);

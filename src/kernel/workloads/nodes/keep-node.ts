@@ -61,7 +61,7 @@ const readiness = (trouble: string | undefined): Conditions[number] => ({
   type: "Ready",
   isTrue: trouble === undefined,
   reason: trouble === undefined ? "KubeletReady" : "KubeletNotReady",
-  message: trouble ?? "the runner of Pods is at work",
+  message: trouble ?? "the Pod runner is running",
 });
 
 /** Like a kubelet: a Lease every ten seconds, the status every five minutes or when it changes. */

@@ -93,7 +93,7 @@ export class PodCleaner {
   /** What cannot be removed is found by the next process. */
   #detach(work: Promise<void>): void {
     void work.catch((failure: unknown) =>
-      this.#options.log.warn("what a pod left behind cannot be removed", { error: messageOf(failure) }),
+      this.#options.log.warn("failed to remove the leftovers of a pod", { error: messageOf(failure) }),
     );
   }
 }

@@ -154,7 +154,7 @@ export function Palette({ extra, onClose }: { readonly extra: readonly PaletteEn
           </li>
         ))}
       </ul>
-      {entries.length === 0 && <p class="muted">Nothing is called that.</p>}
+      {entries.length === 0 && <p class="muted">No matches.</p>}
     </Dialog>
   );
 }

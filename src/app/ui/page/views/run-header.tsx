@@ -94,7 +94,7 @@ export function RunHeader({ model }: { readonly model: RunModel }) {
           </Fact>
         )}
         {view.children.length > 0 && (
-          <Fact name="Has made">
+          <Fact name="Created">
             <button type="button" class="link" onClick={() => setQuery({ step: "", tab: "" })}>
               {view.children.length} {view.children.length === 1 ? "object" : "objects"}
             </button>

@@ -20,7 +20,7 @@ export function View() {
       {answer.is === "failed" && <Failure thrown={answer.thrown} onRetry={again} />}
       {answer.is === "ready" && answer.value.length === 0 && (
         <Empty title="This server has no schedules" commands={["kubectl api-resources"]}>
-          <p>No kind that it serves starts runs by the calendar.</p>
+          <p>None of its kinds starts runs on a schedule.</p>
         </Empty>
       )}
       {answer.is === "ready" &&

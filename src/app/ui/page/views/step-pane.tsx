@@ -258,7 +258,7 @@ function Earlier({ attempts }: { readonly attempts: NonNullable<StepView["earlie
 }
 
 function StepData({ model, step }: { readonly model: RunModel; readonly step: StepView | undefined }) {
-  if (step === undefined) return <p class="muted">Select a step to see what it takes and leaves.</p>;
+  if (step === undefined) return <p class="muted">Select a step to see its inputs and outputs.</p>;
   const traits = model.graph.value.nodes.find(({ id }) => id === step.id);
   const isEmpty = step.outputs === undefined && step.artifacts.length === 0 && traits?.takes === undefined;
   return (

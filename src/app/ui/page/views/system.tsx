@@ -14,7 +14,7 @@ export function View() {
       <div class="page-title">
         <h1 tabIndex={-1}>System</h1>
         <button type="button" onClick={again}>
-          Read again
+          Reload
         </button>
       </div>
       {answer.is === "loading" && <Loading what="the state of the system" />}
@@ -30,7 +30,7 @@ function State({ state }: { readonly state: SystemState }) {
   return (
     <>
       <section aria-label="Health">
-        <h2>{troubled.length === 0 ? "Everything that is configured is served" : "Degraded"}</h2>
+        <h2>{troubled.length === 0 ? "All configured ports are open" : "Degraded"}</h2>
         <ul class="plain">
           {troubled.map(({ serves, address, trouble }) => (
             <li key={`${serves} ${address}`} class="reason">
@@ -46,7 +46,7 @@ function State({ state }: { readonly state: SystemState }) {
             name="Clock"
             value={
               off === 0
-                ? "agrees with this browser's"
+                ? "matches this browser's"
                 : `${Math.abs(off)} s ${off > 0 ? "ahead of" : "behind"} this browser's`
             }
           />
@@ -65,7 +65,7 @@ function State({ state }: { readonly state: SystemState }) {
       {state.conditions.length > 0 && (
         <Listing
           title="Conditions"
-          columns={["Condition", "Holds", "Message"]}
+          columns={["Condition", "True", "Message"]}
           rows={state.conditions.map(({ type, isTrue, message }) => [type, isTrue ? "yes" : "no", message])}
         />
       )}

@@ -16,7 +16,7 @@ async function readSource(file: string): Promise<CloneSource> {
   try {
     return JSON.parse(await readFile(file, "utf8")) as CloneSource;
   } catch (thrown) {
-    const problem = `${file}: expected what a worker is to clone: ${messageOf(thrown)}`;
+    const problem = `${file}: cannot read the worker's clone settings: ${messageOf(thrown)}`;
     throw provisionerError("worker-directory", problem, { cause: thrown });
   }
 }

@@ -57,7 +57,7 @@ export const userInfo = ({ user, uid, groups, extra }: Identity): JsonObject => 
 /** Does not say what is wrong with a token: the caller might be guessing. */
 function tokenStatus(tokens: TokenReviewer, { type, object }: Question): JsonObject {
   const token = textAt(object, "spec", "token");
-  if (token === undefined) throw invalid(type, "", [required("spec.token", "a token is what the question is about")]);
+  if (token === undefined) throw invalid(type, "", [required("spec.token", "a TokenReview requires a token")]);
   const audiences = textsAt(object, "spec", "audiences");
   const found = tokens.review(token, audiences);
   if (found === undefined) return { user: {}, error: "the token is not valid" };

@@ -167,19 +167,18 @@ function Outcome({ step, before, text, onRebase, onTake }: OutcomeProps) {
       return (
         <>
           <div class="reason">
-            <strong>Somebody has changed the object since you opened it.</strong> Nothing is saved. Compare, then
-            choose.
+            <strong>The object has changed since you opened it.</strong> Your text is not saved. Compare, then choose.
           </div>
-          <h3>What they changed</h3>
+          <h3>Changes of the stored object</h3>
           <Diff before={before} after={step.theirs} />
-          <h3>What your text changes in theirs</h3>
+          <h3>Changes that your text makes to it</h3>
           <Diff before={step.theirs} after={onVersionOf(text, step.theirs)} />
           <p class="buttons">
             <button type="button" onClick={() => onRebase(step.theirs)}>
-              Keep my text for the new version
+              Keep my text
             </button>
             <button type="button" onClick={() => onTake(step.theirs)}>
-              Discard my text, edit theirs
+              Edit the stored object
             </button>
           </p>
         </>

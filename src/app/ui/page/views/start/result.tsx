@@ -127,7 +127,7 @@ function Preview({ document: { object, graph } }: { readonly document: LintedDoc
         {nodes.length > 0 && <span class="muted"> {nodes.length} steps</span>}
       </h3>
       {graph !== undefined && nodes.length === 0 && (
-        <p class="muted">Its steps come from another object, and are known when it starts.</p>
+        <p class="muted">Its steps come from another object; they are known when the run starts.</p>
       )}
       {nodes.length > 0 && (
         <ol class="ranks" aria-label="Steps, in the order in which they can run">
