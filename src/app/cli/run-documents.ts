@@ -163,7 +163,7 @@ async function start(
     const { name, ...metadata } = wanted.metadata;
     if (!isAlreadyExists(thrown) || name === undefined) throw thrown;
     const stored = await client.create(type, { ...wanted, metadata: { ...metadata, generateName: `${name}-` } });
-    environment.err.write(`slipway: ${name} exists already; this run is ${stored.metadata.name}\n`);
+    environment.err.write(`slipway: ${name} already exists; this run is ${stored.metadata.name}\n`);
     return stored;
   }
 }

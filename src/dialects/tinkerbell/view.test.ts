@@ -71,7 +71,7 @@ test("the next action of a workflow that waits tells for whom", () => {
   expect(second).not.toHaveProperty("reason");
   expect(view(scheduled).steps[0]).toMatchObject({
     reason: "Agent",
-    message: "agent agent-a has not started the workflow",
+    message: "agent agent-a has not started it",
   });
   const refused = reject(scheduled, { message: "busy" }, begin, settings, "seed").state;
   expect(view(refused).steps[0]).toMatchObject({

@@ -117,7 +117,7 @@ function whyOf(state: WorkflowState, action: Action, at: number): Pick<StepView,
   const who = `agent ${action.task.agentID}`;
   const untaken =
     lastRejection === undefined ? `${who} has not taken the workflow` : `${who} rejected it: ${lastRejection.message}`;
-  const waits = state.dispatch.held ? `${who} has not started the workflow` : untaken;
+  const waits = state.dispatch.held ? `${who} has not started it` : untaken;
   return present({ reason: "Agent", message: waits, notBefore });
 }
 

@@ -122,7 +122,7 @@ describe("run", () => {
     await begin("taken", { a: make() }, "Succeeded");
     const { code, err } = await plane.cli.run("run", "taken.json");
     expect(code).toBe(0);
-    expect(err).toMatch(/slipway: taken exists already; this run is taken-\w{5}\n/);
+    expect(err).toMatch(/slipway: taken already exists; this run is taken-\w{5}\n/);
   });
 });
 
