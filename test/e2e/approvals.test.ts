@@ -45,7 +45,7 @@ test("the example deploys what two people of the group have approved, and nobody
     err: "slipway: workflow/rollout: values.replicas: expected at most 9, found 12\n",
   });
   expect((await as("anna", "approve", "rollout", "plan", "--value", "replicas=3")).code).toBe(0);
-  await expect.poll(waits).toContain("Deploy v1.2.0 with 3 replicas?; waits for 2 approvals of group release");
+  await expect.poll(waits).toContain("Deploy v1.2.0 with 3 replicas? (waits for 2 approvals of group release)");
   expect(await as("admin", "approve", "rollout", "sign-off")).toMatchObject({
     code: 1,
     err: "slipway: workflow/rollout: user slipway:admin is no approver of this step; group release may decide\n",
