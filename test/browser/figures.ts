@@ -1,8 +1,9 @@
 import type { Page } from "playwright-core";
+import { expect } from "vitest";
 import { rounds } from "#test/support/rounds.ts";
 
 // Figures are printed beside the budget and beside what costs the least possible in the same run. Machines differ and are
-// busy, so that only the comparison decides, and generously.
+// busy, so that only the comparison decides, generously, and over the rounds of a long run.
 
 /** Of what a page does, for `openPage`: measured by the page itself. */
 export const stopwatch = `
@@ -41,6 +42,11 @@ export async function median(measure: () => Promise<number>): Promise<number> {
   const values: number[] = [];
   for (let round = 0; round < roundsOf; round += 1) values.push(await measure());
   return quantile(values, 0.5);
+}
+
+/** Fails if a time is above `most`, which comes from a baseline of the same run: one round of a busy machine says nothing. */
+export function judge(found: number, most: number): void {
+  if (roundsOf > 1) expect(found).toBeLessThan(most);
 }
 
 /** The value that the share `p` of the values does not exceed. */

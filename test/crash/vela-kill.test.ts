@@ -131,10 +131,15 @@ async function untilEnd(name: string): Promise<RunStatus> {
   }
 }
 
-/** Times, counts of passes and names of random parts are left out. */
+/**
+ * Times, counts of passes and names of random parts are left out, and the digest of what a run was started with: definitions get
+ * their own status at any time.
+ */
 const outcomeOf = (status: RunStatus): unknown =>
   JSON.parse(JSON.stringify(status), (key, value: unknown) =>
-    /time|executions|waits|attempts|failures|^id$|^uid$|^name$.*-context/i.test(key) || key === "contextBackend"
+    /time|executions|waits|attempts|failures|^id$|^uid$|^name$.*-context/i.test(key) ||
+    key === "contextBackend" ||
+    key === "snapshot"
       ? undefined
       : value,
   );

@@ -61,12 +61,12 @@ export function RunHeader({ model }: { readonly model: RunModel }) {
         {view.title !== undefined && <span class="muted mono">{view.name}</span>}
         <Phase phase={view.phase} native={view.nativePhase} />
         <div class="run-actions">
+          <Actions target={view.ref} actions={model.isDeleted.value ? [] : view.actions} />
           {head.canRunAgain && (
             <button type="button" onClick={() => navigate(againPath(model.key))}>
               Run again
             </button>
           )}
-          <Actions target={view.ref} actions={model.isDeleted.value ? [] : view.actions} />
         </div>
       </div>
       {model.isDeleted.value && <p class="note">This run has been deleted. What you see is its last state.</p>}
