@@ -158,7 +158,7 @@ describe.skipIf(process.getuid?.() !== 0 || process.platform !== "linux")("on a 
       await eventually(
         60_000,
         "the run is there",
-        () => /slipway: on the control plane/.test(said),
+        () => /slipway: using the control plane/.test(said),
         () => said,
       );
       await expect.poll(async () => (await slipway(["get", "wf", "held"], { env })).code).toBe(0);
