@@ -151,7 +151,7 @@ describe("a broken disk", () => {
     fault.error = undefined;
     await clock.advance(60_000);
     await expect(putItem(store, "a")).rejects.toMatchObject({ code: "store-failed" });
-    expect(fatal).toMatchObject([{ code: "store-failed", hint: expect.stringContaining("start again") }]);
+    expect(fatal).toMatchObject([{ code: "store-failed", hint: expect.stringContaining("then restart") }]);
     expect(fault.commits).toBe(1);
     await store.close();
   });
