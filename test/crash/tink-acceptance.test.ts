@@ -113,7 +113,8 @@ describeEach("programs", () => {
 describeEach("containers", () => {
   let engine: TestEngine;
   beforeAll(async () => {
-    engine = await startEngine();
+    // Its containers have no network, and a daemon that starts would remove the rules of another engine for a moment.
+    engine = await startEngine("--iptables=false");
   });
   afterAll(() => engine.stop());
 

@@ -28,13 +28,13 @@ export interface TestEngine {
 /** The image of tests: all of busybox, as `busybox:1`. */
 export const testImage = "busybox:1";
 
-/** Starts an engine, which takes root and some two seconds, and gives it the test image. */
-export async function startEngine(): Promise<TestEngine> {
+/** Starts an engine, which takes root and some two seconds, and gives it the test image. `options` are of dockerd. */
+export async function startEngine(...options: readonly string[]): Promise<TestEngine> {
   const directory = await mkdtemp(join(tmpdir(), "slipway-engine-"));
   const socket = join(directory, "docker.sock");
   const host = `unix://${socket}`;
   const docker = (...args: string[]) => exec("docker", args, { env: { DOCKER_HOST: host } });
-  let daemon = await startDaemon(directory, docker);
+  let daemon = await startDaemon(directory, docker, options);
   const ended = async (signal: NodeJS.Signals) => {
     if (daemon.exitCode !== null || daemon.signalCode !== null) return;
     const exit = once(daemon, "exit");
@@ -55,7 +55,7 @@ export async function startEngine(): Promise<TestEngine> {
     docker,
     kill: () => ended("SIGKILL"),
     async restart() {
-      daemon = await startDaemon(directory, docker);
+      daemon = await startDaemon(directory, docker, options);
     },
     clear,
     async stop() {
@@ -73,12 +73,12 @@ type Docker = TestEngine["docker"];
 /** Starting takes two seconds; what has not begun to serve by then never will. */
 const daemonMs = 60_000;
 
-async function startDaemon(directory: string, docker: Docker): Promise<ChildProcess> {
+async function startDaemon(directory: string, docker: Docker, options: readonly string[]): Promise<ChildProcess> {
   const at = (name: string) => join(directory, name);
   await rm(at("pid"), { force: true });
   // A killed daemon takes its containerd along; where nobody reaps it, the next one would wait for it to answer.
   await rm(at("exec/containerd/containerd.pid"), { force: true });
-  const roots = ["--data-root", at("data"), "--exec-root", at("exec"), "--pidfile", at("pid")];
+  const roots = ["--data-root", at("data"), "--exec-root", at("exec"), "--pidfile", at("pid"), ...options];
   const daemon = spawn("dockerd", [...roots, "--host", `unix://${at("docker.sock")}`, "--bridge", "none"], {
     stdio: ["ignore", "pipe", "pipe"],
   });
