@@ -22,7 +22,7 @@ const program = /^(-h|--help|help|-V|--version|version)$/.test(verb) ? "help" : 
 // With the growth of V8, a short command spends a tenth of its time on collections, and the heap of a busy server grows far
 // beyond what lives in it.
 if (program === "slipway")
-  require("node:v8").setFlagsFromString(verb === "up" ? "--heap-growing-percent=100" : "--semi-space-growth-factor=16");
+  require("node:v8").setFlagsFromString(verb === "up" ? "--heap-growing-percent=20" : "--semi-space-growth-factor=16");
 
 const dist = path.join(__dirname, "..", "dist");
 const file = path.join(dist, `${program}.cjs`);
