@@ -336,7 +336,8 @@ describe("in front of a cluster", () => {
     expect((await ask("GET", configMaps, { ...session, Origin: "https://evil.example" })).status).toBe(403);
     expect((await ask("GET", configMaps, { ...session, "Sec-Fetch-Site": "cross-site" })).status).toBe(403);
     expect((await ask("GET", configMaps, { ...session, Host: "evil.example" })).status).toBe(421);
-    for (const path of ["/api/v1/namespaces/default/pods/x/proxy/", "/metrics", "/version"])
+    const pod = "/api/v1/namespaces/default/pods/x";
+    for (const path of [`${pod}/proxy/`, `${pod}/%70roxy/`, `${pod}%2Fproxy`, "/metrics", "/version"])
       expect((await ask("GET", `/slipway/api${path}`, session)).status, path).toBe(404);
     const impersonating = await ask("GET", configMaps, { ...session, "Impersonate-User": "system:admin" });
     expect(impersonating.status).toBe(403);

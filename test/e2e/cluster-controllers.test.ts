@@ -196,7 +196,7 @@ describe("with the definitions", () => {
     expect(await second.end("SIGTERM")).toBe(0);
   });
 
-  test("runs of Slipway's own language are carried out, and people act on them as anywhere", async () => {
+  test("Workflows run, and a RunAction approves a step", async () => {
     const controllers = onCluster("controllers");
     await expect.poll(controllers.said, patience).toContain("controllers started");
     const verbs = ["create", "get", "list", "patch", "watch"].map((verb) => `--verb=${verb}`);

@@ -29,7 +29,7 @@ export interface ClusterUi extends UiDoor {
 
 /**
  * The web UI in front of a Kubernetes API, for one user, with that user's rights. Sessions and limits are those of a
- * server in memory, which has no other objects and lets nobody else in.
+ * server in memory, which stores no other objects and accepts no other user.
  */
 export async function serveClusterUi(options: ClusterUiOptions): Promise<ClusterUi> {
   const { connection, namespace, directory, port, clock, version, level, signal } = options;

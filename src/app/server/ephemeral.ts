@@ -42,7 +42,7 @@ export interface EphemeralControlPlane {
   readonly ports: readonly DialectPort[];
   /** Starts the agents that a run needs, in this process. */
   agentsFor(dialect: Dialect, run: KubeObject, onFailure: (error: SlipwayError) => void): void;
-  /** Serves the web UI over HTTPS, to whoever has a code. */
+  /** Serves the web UI over HTTPS. A login requires a code. */
   openUi(options: Pick<UiDoorOptions, "directory">): Promise<UiDoor>;
   close(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { PageCall, PageCaller } from "#kernel/apiserver/index.ts";
 import type { ApiChannel, ApiClient } from "#kernel/kit/index.ts";
 import { ApiError, unknownResource } from "#kernel/model/index.ts";
 import { SlipwayError } from "#lib/base/index.ts";
-import { readBytes } from "./reply.ts";
+import { decodedParts, readBytes } from "./reply.ts";
 
 /** A cluster behind the UI: every answer is what it gives to the user of the kubeconfig. */
 export interface Cluster {
@@ -23,9 +23,11 @@ export const callerOf = (session: PageCaller, client: ApiClient): PageCaller => 
   mayGet: () => false,
 });
 
-/** Only what the Kubernetes API is made of: not the ways through it to Pods and nodes. */
-const isApi = (path: string): boolean =>
-  /^\/(?:api|apis|openapi)(?:\/|$)/.test(path) && !/\/(?:proxy|exec|attach|portforward)(?:\/|$)/.test(path);
+/** Only the Kubernetes API itself, without its ways to Pods and nodes. The cluster decodes the path, so that is done first. */
+function isApi(encoded: string): boolean {
+  const path = decodedParts(encoded).join("/");
+  return /^\/(?:api|apis|openapi)(?:\/|$)/.test(path) && !/\/(?:proxy|exec|attach|portforward)(?:\/|$)/.test(path);
+}
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
@@ -51,7 +53,7 @@ export async function forward({ channel }: Cluster, call: PageCall): Promise<voi
 const contentTypeOf = ({ headers }: Pick<IncomingMessage, "headers">): string =>
   headers["content-type"] ?? "application/octet-stream";
 
-/** What the page is told of a failure between this program and the cluster. */
+/** The error that the page gets when the request to the cluster fails. */
 export function refusalBehind(thrown: unknown): unknown {
   if (thrown instanceof SlipwayError)
     return new ApiError("ServiceUnavailable", [thrown.message, thrown.hint].filter(Boolean).join("; "));

@@ -69,6 +69,15 @@ function parse(text: string): unknown {
   }
 }
 
+/** The parts between the slashes of a path. */
+export function decodedParts(path: string): readonly string[] {
+  try {
+    return path.split("/").map(decodeURIComponent);
+  } catch {
+    throw new ApiError("BadRequest", "the path is not percent-encoded");
+  }
+}
+
 /** A whole number in these bounds, or the default when absent. */
 export function wholeNumber(
   query: URLSearchParams,

@@ -1,14 +1,14 @@
 import type { PageCall, PageCaller, Pages } from "#kernel/apiserver/index.ts";
 import type { Dialect, Templates } from "#kernel/dialect/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
-import { ApiError, unknownResource } from "#kernel/model/index.ts";
+import { unknownResource } from "#kernel/model/index.ts";
 import type { Clock, JsonObject, Logger, Random } from "#lib/base/index.ts";
 import { callerOf, type Cluster, forward, refusalBehind } from "./cluster.ts";
 import { lint, listStartables } from "./lint.ts";
 import { readableBy, type UiContext } from "./context.ts";
 import { sourcesOf } from "./lists.ts";
 import { LogIndex, logPage, rawLog, searchLog } from "./logs.ts";
-import { protect, readJson, sendBytes, sendJson } from "./reply.ts";
+import { decodedParts, protect, readJson, sendBytes, sendJson } from "./reply.ts";
 import { detailOf, findRun, runAgain, surroundingsOf } from "./run-detail.ts";
 import { type IndexedRun, RunIndex } from "./run-index.ts";
 import { pageOf, readFilter } from "./run-query.ts";
@@ -111,19 +111,11 @@ const answers: Readonly<Record<string, Answer>> = {
 
 async function answerData(asked: Asked): Promise<void> {
   const { request, path } = asked.call;
-  const [, first = "", ...rest] = path.split("/").map(decoded);
+  const [, first = "", ...rest] = decodedParts(path);
   const method = request.method === "HEAD" ? "GET" : (request.method ?? "");
   const answer = Object.hasOwn(answers, `${method} ${first}`) ? answers[`${method} ${first}`] : undefined;
   if (answer === undefined) throw unknownResource();
   await answer(asked, rest);
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    throw new ApiError("BadRequest", "the path is not percent-encoded");
-  }
 }
 
 /** The path is DIALECT/NAMESPACE/KIND/NAME. */

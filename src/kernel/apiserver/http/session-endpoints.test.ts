@@ -98,7 +98,7 @@ describe("a session", () => {
     expect((await session("GET", { Cookie })).status).toBe(403);
     expect((await session("GET", key)).status).toBe(401);
     expect((await session("GET", { ...key, Cookie: "__Host-slipway-session=guess" })).status).toBe(401);
-    // Programs at other ports of this host get the cookie from the browser, and the key from nobody.
+    // The browser sends the cookie to other ports of this host too, but never the key.
     expect((await session("GET", { ...header, Cookie })).status).toBe(401);
     expect((await session("DELETE", { ...header, Cookie })).json).toEqual({ ended: false });
     const among = { ...key, Cookie: `a=b; ${Cookie}; c=d` };

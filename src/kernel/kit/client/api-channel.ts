@@ -74,7 +74,7 @@ export class ApiChannel {
     });
   }
 
-  /** A 2xx answer for whoever passes it on: the reader reads its body to the end or destroys it. */
+  /** A 2xx answer. The caller reads its body to the end or destroys it. */
   open(request: HttpRequest): Promise<HttpAnswer> {
     return this.#repeated({ ...request, isStream: true }, async (answer) => answer);
   }

@@ -9,7 +9,7 @@ test("tokens and text become a filter, and a filter becomes the same line", () =
   expect(queryOf(filter, 0)).toEqual({ phase: "Failed,Running", dialect: "wharf", namespace: "prod", label: "team=a", text: "some text" });
 });
 
-test("since takes a span or a date; what is neither is text", () => {
+test("since takes a duration or a date; any other value is searched as text", () => {
   const now = Date.UTC(2026, 10, 28);
   expect(queryOf(parseFilter("since:2h"), now)).toEqual({ since: String(now - 7_200_000) });
   expect(queryOf(parseFilter("since:2026-11-27"), now)).toEqual({ since: String(now - 86_400_000) });

@@ -24,7 +24,7 @@ interface Found {
   readonly entries: readonly PaletteEntry[];
 }
 
-/** Asks the server once the person stops typing. Until the answer comes, what is left of the one before. */
+/** Asks the server once the person stops typing. Until the answer arrives, the matching part of the previous one. */
 function useFound(
   text: string,
   ask: (text: string, signal: AbortSignal) => Promise<readonly PaletteEntry[]>,

@@ -105,7 +105,7 @@ export function RunHeader({ model }: { readonly model: RunModel }) {
   );
 }
 
-/** Below this share of the time allowed, what is left is marked. */
+/** When less than this share of the allowed time is left, the countdown is marked. */
 const scarce = 0.1;
 
 /** Counts down. */

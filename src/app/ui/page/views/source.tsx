@@ -239,7 +239,7 @@ interface SaidProps {
   readonly current: Signal<Spot>;
 }
 
-/** What the pointer or the focus is at, so that nobody has to wait for a tooltip. */
+/** Describes the cell under the pointer or with the focus, without the delay of a tooltip. */
 function Said({ source, runs, rows, current }: SaidProps) {
   const [run, row] = [runs[current.value.column], rows[current.value.row]];
   const cell = row?.cells[current.value.column];
