@@ -23,7 +23,7 @@ export const callerOf = (session: PageCaller, client: ApiClient): PageCaller => 
   mayGet: () => false,
 });
 
-/** Only the Kubernetes API itself, without its ways to Pods and nodes. The cluster decodes the path, so that is done first. */
+/** Only the Kubernetes API itself, without its ways to Pods and nodes. The cluster decodes paths, and so does this. */
 function isApi(encoded: string): boolean {
   const path = decodedParts(encoded).join("/");
   return /^\/(?:api|apis|openapi)(?:\/|$)/.test(path) && !/\/(?:proxy|exec|attach|portforward)(?:\/|$)/.test(path);
