@@ -6,7 +6,7 @@ import { resubmittedFrom, reuseFrom } from "./resubmit.ts";
 import { scheduledAt } from "./scheduled-at.ts";
 import { warnUnserved } from "./unknown-kinds.ts";
 import { checkUpdate } from "./update.ts";
-import { validateTemplate, validateWorkflow } from "./validate.ts";
+import { validateAhead, validateTemplate, validateWorkflow } from "./validate.ts";
 
 /** Admission of Workflows: the checks of `slipway lint`, and rules about changes. Not for status updates. */
 export const workflowAdmission: Admission = {
@@ -27,6 +27,7 @@ export const workflowAdmission: Admission = {
     const noted = isJsonObject(annotations) ? annotations : {};
     return [unheld(spec), labels, ...[resubmittedFrom, reuseFrom, scheduledAt].map((name) => noted[name] ?? null)];
   },
+  ahead: validateAhead,
   validate(object, old, server) {
     const found = collectProblems();
     if (old !== undefined && isSameSpec(object, old)) return admitted([]);

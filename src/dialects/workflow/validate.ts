@@ -8,7 +8,7 @@ import {
 } from "#lib/base/index.ts";
 import { type CompiledSchema, compileSchema } from "#lib/schema/index.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
-import { compileWorkflow } from "./compile/compile.ts";
+import { compileAhead, compileWorkflow } from "./compile/compile.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { checkStepCount } from "./compile/shape.ts";
 import { checkStepArguments } from "./step-arguments.ts";
@@ -42,6 +42,17 @@ const templateSchema = compileSchema(WorkflowTemplate.schema);
  */
 export const validateWorkflow = (document: JsonObject, found: ProblemCollector = collectProblems()): Validated =>
   validate(document, workflowSchema, found, isSmall);
+
+/** Compiles a faultless document in steps, for a `validateWorkflow` of the same object. */
+export function* validateAhead(document: JsonObject): Generator<undefined, void> {
+  const quiet = collectProblems();
+  if (!checkStepCount(countSteps(document), quiet.error) || !isSmall(document, quiet.error)) return;
+  if (checkRaw(document, quiet.error).length > 0) return;
+  yield;
+  if (workflowSchema.validate(document).length > 0) return;
+  yield;
+  yield* compileAhead(asWorkflow(document));
+}
 
 /** False, and reported, if the spec is too large. */
 export function isSmall({ spec = {} }: JsonObject, report: Report): boolean {

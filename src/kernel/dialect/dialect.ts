@@ -78,6 +78,8 @@ export interface Admission extends GroupKind {
    * stored status `before`, others' commands can be left out.
    */
   ownStatus?(status: JsonObject, before?: JsonObject): JsonValue | undefined;
+  /** Works out in steps what `validate` takes of the same large object, which does not change in between. */
+  ahead?(object: JsonObject): Iterable<undefined>;
   /** Everything wrong with the object; with `old`, with this change. */
   validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Admitted;
   /**

@@ -8,6 +8,7 @@ export * from "./errors.ts";
 export * from "./fake-clock.ts";
 export * from "./field-path.ts";
 export * from "./in-parallel.ts";
+export * from "./in-steps.ts";
 export * from "./in-turn.ts";
 export * from "./json-access.ts";
 export * from "./json-value.ts";

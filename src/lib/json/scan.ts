@@ -75,8 +75,9 @@ export const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 /** Number of members in all objects of a value. Recurses as deep as the value nests, which the scan has bounded. */
 export function countMembers(value: JsonValue): number {
   if (typeof value !== "object" || value === null) return 0;
-  const children = Object.values(value);
-  let members = Array.isArray(value) ? 0 : children.length;
+  const isList = Array.isArray(value);
+  const children: readonly JsonValue[] = isList ? value : Object.values(value);
+  let members = isList ? 0 : children.length;
   for (const child of children) if (typeof child === "object" && child !== null) members += countMembers(child);
   return members;
 }

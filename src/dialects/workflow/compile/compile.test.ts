@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { deepFreeze } from "#lib/base/index.ts";
+import { atOnce, deepFreeze } from "#lib/base/index.ts";
 import type { Workflow } from "../kinds.ts";
 import { collectProblems } from "#kernel/dialect/index.ts";
-import { compileWorkflow } from "./compile.ts";
+import { compileAhead, compileWorkflow } from "./compile.ts";
 
 const workflow = (metadata: Workflow["metadata"] = {}): Workflow => ({
   apiVersion: "slipway.dev/v1alpha1",
@@ -31,6 +31,24 @@ test("what expressions see of the workflow is part of what was compiled", () => 
 test("a document that may have been edited since is compiled anew", () => {
   const draft = workflow();
   expect(compileWorkflow(draft)).not.toBe(compileWorkflow(draft));
+});
+
+test("a workflow that was compiled ahead is not compiled again under its own name", () => {
+  const draft = workflow({ name: "ahead" });
+  atOnce(compileAhead(draft));
+  const compiled = compileWorkflow(draft);
+  expect(compiled?.steps).toBe(compileWorkflow(draft)?.steps);
+  expect(compileWorkflow({ ...draft, metadata: { ...draft.metadata, name: "other" } })?.steps).not.toBe(
+    compiled?.steps,
+  );
+});
+
+test("a workflow with a fault is compiled again for its problems", () => {
+  const wrong = { ...workflow(), spec: { steps: { one: { wait: { seconds: 1 }, dependencies: ["x"] } } } };
+  atOnce(compileAhead(wrong));
+  const found = collectProblems();
+  expect(compileWorkflow(wrong, found)).toBeUndefined();
+  expect(found.problems.map(({ code }) => code)).toEqual(["unknown-dependency"]);
 });
 
 test("problems are reported each time they are asked for", () => {

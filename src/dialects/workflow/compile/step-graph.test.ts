@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { atOnce } from "#lib/base/index.ts";
 import type { Graph } from "#engine/index.ts";
 import type { WorkflowStep } from "../kinds.ts";
 import { collectProblems } from "#kernel/dialect/index.ts";
@@ -14,7 +15,7 @@ function graphs(steps: Edges, final: Edges = {}) {
   const found = collectProblems();
   const sources = stepSources({ steps: stepsOf(steps), finally: stepsOf(final) });
   return {
-    graphs: buildStepGraphs(sources, found.error, found.warn),
+    graphs: atOnce(buildStepGraphs(sources, found.error, found.warn)),
     sources,
     problems: found.problems.map((p) => `${p.path}: ${p.message}`),
   };
@@ -39,7 +40,7 @@ test("every cycle is reported, beginning with its smallest key", () => {
 test("ten cycles are shown, and the number of the others under a code of its own", () => {
   const found = collectProblems();
   const pairs = Array.from({ length: 12 }, (_, index): [string, readonly string[]] => [`s${index}`, [`s${index}`]]);
-  buildStepGraphs(stepSources({ steps: stepsOf(Object.fromEntries(pairs)) }), found.error, found.warn);
+  atOnce(buildStepGraphs(stepSources({ steps: stepsOf(Object.fromEntries(pairs)) }), found.error, found.warn));
   expect(found.problems.map(({ code }) => code)).toEqual([...Array<string>(10).fill("cycle"), "more-cycles"]);
 });
 
@@ -50,7 +51,7 @@ test("a final step cannot depend on a step, because it comes after all of them",
 test("dependencies of a reference are ignored with a warning", () => {
   const found = collectProblems();
   const sources = stepSources({ steps: { one: {}, ref: { externalRef: { name: "x" }, dependencies: ["one"] } } });
-  const built = buildStepGraphs(sources, found.error, found.warn);
+  const built = atOnce(buildStepGraphs(sources, found.error, found.warn));
   expect(found.problems.map((p) => [p.severity, p.path])).toEqual([["warning", "spec.steps.ref.dependencies"]]);
   expect([...(built.main?.graph.rank ?? [])]).toEqual([0, 0]);
 });
@@ -79,7 +80,7 @@ test("what steps may see is worked out once for all of them", () => {
   const { spec } = fullWorkflow(50);
   const sources = stepSources(spec);
   const found = collectProblems();
-  const built = buildStepGraphs(sources, found.error, found.warn);
+  const built = atOnce(buildStepGraphs(sources, found.error, found.warn));
   const reads = countReads(built.main?.graph as Graph);
   const seen = sources.filter((source) => visibleTo(source, built)("s0"));
   expect(seen).toHaveLength(49);

@@ -24,23 +24,34 @@ export interface StepGraphs {
 }
 
 /**
- * Builds both graphs. Up to ten cycles are reported and make a graph undefined; unknown dependencies are reported and
+ * Builds both graphs, in steps. Up to ten cycles are reported and make a graph undefined; unknown dependencies are reported and
  * dropped; those of an `externalRef` are ignored with a warning, because it is watched from the start. O(steps +
  * dependencies).
  */
-export function buildStepGraphs(sources: readonly StepSource[], report: Report, warn: Report): StepGraphs {
+export function* buildStepGraphs(
+  sources: readonly StepSource[],
+  report: Report,
+  warn: Report,
+): Generator<undefined, StepGraphs> {
   const main = sources.filter((source) => !source.final);
   const final = sources.filter((source) => source.final);
-  return { main: build(main, "steps", report, warn), final: build(final, "finally", report, warn) };
+  return { main: yield* build(main, "steps", report, warn), final: yield* build(final, "finally", report, warn) };
 }
 
 /** A missing part is an empty graph. */
-function build(sources: readonly StepSource[], part: string, report: Report, warn: Report): StepGraph | undefined {
+function* build(
+  sources: readonly StepSource[],
+  part: string,
+  report: Report,
+  warn: Report,
+): Generator<undefined, StepGraph | undefined> {
   const names: Names = {
     namedBy: new Map(sources.map(({ key }) => [key, { by: undefined }])),
     wrong: 0,
   };
-  const built = buildGraph(sources.map((source) => nodeOf(source, names, report, warn)));
+  const nodes = sources.map((source) => nodeOf(source, names, report, warn));
+  yield;
+  const built = buildGraph(nodes);
   if (!built.ok) {
     for (const problem of built.error) report(["spec", part], codes[problem.kind], formatGraphProblem(problem));
     return undefined;

@@ -17,6 +17,8 @@ export interface KindAdmission {
   actsOn?(object: JsonObject): JsonValue | undefined;
   /** The part of a status that only controllers and administrators may write; `before` is the stored status. */
   ownStatus?(status: JsonObject, before?: JsonObject): JsonValue | undefined;
+  /** Works out in steps what `validate` takes of the same large object, which does not change in between. */
+  ahead?(object: JsonObject): Iterable<undefined>;
   /** With `old`, checks the change. */
   validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Validation;
   /** Awaited before a valid object is stored. */
@@ -61,6 +63,7 @@ export function withAdmission(
     ...(admission.ownStatus === undefined
       ? {}
       : { ownStatus: (status, before) => admission.ownStatus?.(status, before) }),
+    ...(admission.ahead === undefined ? {} : { ahead: (object) => admission.ahead?.(object) ?? [] }),
     prepareForCreate: (object, writer) => admission.prepareForCreate(served.prepareForCreate(object), writer),
     ...(admission.prepareForUpdate === undefined
       ? {}

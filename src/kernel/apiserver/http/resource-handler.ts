@@ -227,8 +227,7 @@ async function create(context: ApiContext, call: ResourceCall, exchange: Exchang
     const { object, warnings } = reviewObject(context, exchange.identity, resource, route.namespace, value, request);
     return { ...jsonReply(object, 201), warnings };
   }
-  const isLarge = Number(exchange.request.headers["content-length"] ?? 0) > largeBodyBytes;
-  const paused = isLarge ? { ...request, pause: () => exchange.bodies.piece() } : request;
+  const paused = isLarge(exchange) ? { ...request, pause: () => exchange.bodies.piece() } : request;
   return objectReply(context, exchange, await createObject(context, resource, route.namespace, value, paused), 201);
 }
 
@@ -238,10 +237,15 @@ async function update(context: ApiContext, call: ResourceCall, exchange: Exchang
   negotiate(exchange.request.headers.accept);
   const { value, duplicates } = await objectBody(context, call, exchange);
   const target = { namespace: route.namespace, name: route.name, endpoint: endpointOf(route) };
-  const request = writeRequestOf(context, resource, exchange, duplicates);
+  const request = {
+    ...writeRequestOf(context, resource, exchange, duplicates),
+    isLong: target.endpoint === "main" && isLarge(exchange),
+  };
   const answer = await updateObject(context, resource, target, value, request);
   return objectReply(context, exchange, answer, 200);
 }
+
+const isLarge = ({ request }: Exchange): boolean => Number(request.headers["content-length"] ?? 0) > largeBodyBytes;
 
 /** Options from the query and the write permissions that depend on the object. */
 function writeRequestOf(

@@ -66,6 +66,8 @@ export interface ServedResource {
   prepareForUpdate(object: JsonObject, old: JsonObject): JsonObject;
   /** On `/status`: everything except status comes from `old`. */
   prepareForStatusUpdate(object: JsonObject, old: JsonObject): JsonObject;
+  /** Works out in steps what the validation of the same large object takes. */
+  ahead?(object: JsonObject): Iterable<undefined>;
   /** Errors beyond metadata's; warnings are for the Warning header. */
   validateCreate(object: JsonObject): Validation;
   validateUpdate(object: JsonObject, old: JsonObject): Validation;

@@ -1,7 +1,9 @@
 import { invalid, invalidValue, notFound, required, staleRevision, uidMismatch } from "#kernel/model/index.ts";
 import { withMembers } from "#kernel/specs/index.ts";
 import {
+  atOnce,
   deepFreeze,
+  inTurns,
   isJsonObject,
   jsonEquals,
   type JsonObject,
@@ -98,23 +100,16 @@ interface Ahead {
 
 /** The decision on the object as it is now, with turns for others. Refusals are left for the transaction. */
 async function decideAhead(context: ApiContext, change: Change, entry: Entry): Promise<Ahead | undefined> {
-  const steps = deciding(context, change, entry, true);
   try {
-    for (;;) {
-      const step = steps.next();
-      if (step.done === true) return { entry, decision: step.value };
-      await context.turns.piece();
-    }
+    const decision = await inTurns(deciding(context, change, entry, true), () => context.turns.piece());
+    return { entry, decision };
   } catch {
     return undefined; // Thrown again, if it is still so.
   }
 }
 
-function decide(context: ApiContext, change: Change, entry: Entry): Decision {
-  const whole = deciding(context, change, entry, false).next();
-  if (whole.done !== true) throw new Error("a decision that was asked for at once came in steps");
-  return whole.value;
-}
+const decide = (context: ApiContext, change: Change, entry: Entry): Decision =>
+  atOnce(deciding(context, change, entry, false));
 
 /** Pure, at once or in steps of a few milliseconds for the largest objects. Throws refusals. */
 function* deciding(
@@ -137,6 +132,7 @@ function* deciding(
   if (owned.object === next && jsonEquals(next, old)) {
     return { old, object: undefined, warnings: known, pruner: undefined };
   }
+  if (inSteps) yield* resource.ahead?.(owned.object) ?? [];
   const found = validate(change, owned.object, old);
   if (found.causes.length > 0) {
     // A whole document: report unreadable members first.
@@ -329,7 +325,7 @@ export function updateObject(
   resource: ServedResource,
   target: { readonly namespace: string; readonly name: string; readonly endpoint: Endpoint },
   body: unknown,
-  request: WriteRequest,
+  request: WriteRequest & Pick<Change, "isLong">,
 ): Promise<Answer> {
   const entry = context.store.get(keyFor(resource, target.namespace, target.name));
   const old = entry === undefined ? undefined : viewOf(resource, entry);
@@ -337,5 +333,6 @@ export function updateObject(
   const sent = expectName(inNamespace(namedKind(own, resource), resource, target.namespace), target.name);
   const known = entry === undefined ? undefined : prunedBefore(resource, entry);
   const admitted = admit(sent, resource, request, known);
-  return changeObject(context, { ...target, resource, request, replaces: true, compute: () => admitted });
+  const { isLong = false } = request;
+  return changeObject(context, { ...target, resource, request, replaces: true, isLong, compute: () => admitted });
 }

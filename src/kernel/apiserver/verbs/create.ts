@@ -1,8 +1,7 @@
-import { deepFreeze, formatTime, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { atOnce, deepFreeze, formatTime, inTurns, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { alreadyExists, badRequest, generatedName, invalid, type StatusCause } from "#kernel/model/index.ts";
 import type { Manager } from "../apply/managers.ts";
 import { soleWriter, withWriters } from "../authz/acts-for.ts";
-import type { Identity } from "../authz/identity.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreKey, Transaction } from "../store/store.ts";
 import { checkAccount, withAccountAccess, withPullSecrets } from "./account-access.ts";
@@ -34,7 +33,7 @@ const maxNameTries = 8;
 /** `managers` are the owners of an object created by an apply. */
 export interface CreateRequest extends WriteRequest {
   readonly managers?: readonly Manager[];
-  /** Awaited when the object was judged and before it is stored: each takes its time where the object is large. */
+  /** For large objects: awaited between the parts of their checks, and before they are stored. */
   readonly pause?: () => Promise<void>;
 }
 
@@ -46,8 +45,8 @@ export async function createObject(
   body: unknown,
   request: CreateRequest,
 ): Promise<Answer> {
-  const draft = draftOf(context, resource, namespace, body, request);
-  await request.pause?.();
+  const drafting = draftOf(context, resource, namespace, body, request);
+  const draft = request.pause === undefined ? atOnce(drafting) : await inTurns(drafting, request.pause);
   const { first } = draft;
   const isDue = first.causes.length === 0 && isReviewed(resource, request);
   const found = isDue ? await resource.review?.(first.object) : undefined;
@@ -64,7 +63,7 @@ export async function createObjects(
   bodies: readonly { readonly namespace: string; readonly body: unknown }[],
   request: CreateRequest,
 ): Promise<readonly Answer[]> {
-  const drafts = bodies.map(({ namespace, body }) => draftOf(context, resource, namespace, body, request));
+  const drafts = bodies.map(({ namespace, body }) => atOnce(draftOf(context, resource, namespace, body, request)));
   return context.store.write((transaction) => drafts.map((draft) => storeDraft(context, transaction, draft)));
 }
 
@@ -76,14 +75,14 @@ interface Draft {
   readonly renamed: (() => Built) | undefined;
 }
 
-/** Prepares everything that needs no look at the store. */
-function draftOf(
+/** Prepares everything that needs no look at the store, at once or with turns for others in between. */
+function* draftOf(
   context: ApiContext,
   resource: ServedResource,
   namespace: string,
   body: unknown,
   request: CreateRequest,
-): Draft {
+): Generator<undefined, Draft> {
   const whole = inNamespace(namedKind(body, resource), resource, namespace);
   const { managedFields } = metadataOf(whole);
   const sent = tidyMetadata(whole);
@@ -99,23 +98,18 @@ function draftOf(
     return { resource, namespace, request, first: owned(first), renamed: undefined };
   }
   const admitted = admit(sent, resource, request);
+  yield;
   // Only a missing name is generated; an invalid one is refused.
   const { name: sentName = "" } = metadataOf(sent);
   const generateName = sentName === "" ? metaText(sent, "generateName") : "";
-  if (generateName === "") {
-    return {
-      resource,
-      namespace,
-      request,
-      first: owned(buildObject(resource, admitted, birth, request.writers)),
-      renamed: undefined,
-    };
-  }
-  const renamed = () =>
-    owned(
-      buildObject(resource, admitted, { ...birth, name: generatedName(generateName, context.random) }, request.writers),
-    );
-  return { resource, namespace, request, first: renamed(), renamed };
+  const named = () => (generateName === "" ? birth : { ...birth, name: generatedName(generateName, context.random) });
+  const build = () => buildObject(resource, admitted, named(), request);
+  const built = yield* build();
+  yield;
+  const first = owned(built);
+  yield;
+  const renamed = generateName === "" ? undefined : () => owned(atOnce(build()));
+  return { resource, namespace, request, first, renamed };
 }
 
 function storeDraft(context: ApiContext, transaction: Transaction, draft: Draft): Answer {
@@ -150,23 +144,23 @@ interface Built extends Admitted {
 }
 
 /** Stamps, defaults, prepares and validates, in this order. Throws 400 for a body that does not fit the kind. */
-function buildObject(
+function* buildObject(
   resource: ServedResource,
   admitted: Admitted,
   birth: JsonObject,
-  writers: readonly Identity[] | undefined,
-): Built {
-  const built = judgedObject(resource, admitted, birth, writers);
+  request: CreateRequest,
+): Generator<undefined, Built> {
+  const built = yield* judgedObject(resource, admitted, birth, request);
   if (built.causes.length > 0) refuseUnreadable(admitted.object, resource);
   return built;
 }
 
-function judgedObject(
+function* judgedObject(
   resource: ServedResource,
   admitted: Admitted,
   birth: JsonObject,
-  writers: readonly Identity[] | undefined,
-): Built {
+  { writers, pause }: CreateRequest,
+): Generator<undefined, Built> {
   const stamped = withMetadata(admitted.object, {
     ...birth,
     generation: resource.hasGeneration ? 1 : undefined,
@@ -179,6 +173,8 @@ function judgedObject(
   if (metadataCauses.length > 0) return { object: stamped, causes: metadataCauses, warnings: [] };
   const prepared = resource.prepareForCreate(resource.withDefaults(stamped), soleWriter(writers));
   const object = withWriters(resource, prepared, undefined, { writers, replaces: true });
+  yield;
+  if (pause !== undefined) yield* resource.ahead?.(object) ?? [];
   const found = resource.validateCreate(object);
   return {
     object,
