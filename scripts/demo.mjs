@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { bundle } from "./build.mjs";
+import { bundle } from "./bundle.mjs";
 
 const out = "examples/workflow/release/out";
 

@@ -1,13 +1,7 @@
 // The command line from a clone: rebuilds dist/ when a source has changed, then runs the program in this process.
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-
-// The build needs what npm ci installs.
-const { bundle } = await import("./build.mjs").catch((thrown) => {
-  if (thrown.code !== "ERR_MODULE_NOT_FOUND") throw thrown;
-  process.stderr.write("slipway: its dependencies are not installed; run: npm ci\n");
-  process.exit(1);
-});
+import { bundle } from "./bundle.mjs";
 
 // Only for people: a program may read stderr, and stdout belongs to the command.
 const onBuild = () => {

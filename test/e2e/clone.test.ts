@@ -42,6 +42,12 @@ test("a clone that is built first prints only what its program prints", async ()
   for (const _ of ["built", "up to date"]) expect(await runClone()).toEqual({ code: 0, out: "from main\n", err: "" });
 });
 
+test.each(["slipway", "demo"])("before npm ci, npm run %s says that and nothing else", async (script) => {
+  await cp(join(root, "scripts"), join(clone, "scripts"), { recursive: true });
+  const err = "slipway: its dependencies are not installed; run: npm ci\n";
+  expect(await run(`scripts/${script}.mjs`)).toEqual({ code: 1, out: "", err });
+});
+
 test("a build leaves nothing of an earlier one", async () => {
   await smallClone();
   await runClone();
