@@ -49,7 +49,7 @@ const definitions = new Definitions();
 /** Faultless definitions that `compileAhead` has made, and for which object. Weak. */
 const ready = new WeakMap<WorkflowSpec, { readonly definition: Definition; readonly metadata: Workflow["metadata"] }>();
 
-/** Compiles a large workflow in steps of a few milliseconds; `compileWorkflow` of the same object then takes the result. */
+/** Compiles a large workflow in steps; `compileWorkflow` of the same object then takes the result. */
 export function* compileAhead(workflow: Workflow): Generator<undefined, void> {
   const found = collectProblems();
   const definition = yield* define(workflow, found);

@@ -24,9 +24,9 @@ export interface StepGraphs {
 }
 
 /**
- * Builds both graphs, in steps. Up to ten cycles are reported and make a graph undefined; unknown dependencies are reported and
- * dropped; those of an `externalRef` are ignored with a warning, because it is watched from the start. O(steps +
- * dependencies).
+ * Builds both graphs, in steps. Up to ten cycles are reported and make a graph undefined; unknown dependencies are
+ * reported and dropped; those of an `externalRef` are ignored with a warning, because it is watched from the start.
+ * O(steps + dependencies).
  */
 export function* buildStepGraphs(
   sources: readonly StepSource[],
