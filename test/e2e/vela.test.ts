@@ -14,7 +14,7 @@ import {
   temporaryDirectory,
   type TestServer,
 } from "#test/support/slipway.ts";
-import { dryRun, velaWith } from "#test/support/vela.ts";
+import { dryRun, httpReceiver, stepDefinition, velaWith, workflowRun } from "#test/support/vela.ts";
 
 // Applications by kubectl and the command line, against the server as people start it. Names begin with the number of
 // the acceptance line.
@@ -292,6 +292,46 @@ test(
     const left = async () => await kubectl.must(["get", "deploy", "-l", "app.oam.dev/name=chain", "-o", "name"]);
     await expect.poll(left, { timeout: 30_000 }).toBe("");
     await rm(join(directory, "wrong.yaml"));
+  },
+  busy,
+);
+
+test(
+  "steps import a Package, whose service performs its actions; what it lacks is a warning and waited for",
+  async () => {
+    const tables = await httpReceiver();
+    const template =
+      'import "ext/db/mysql"\nlist: mysql.#ListTables & {$params: db: parameter.db}\nparameter: db: string';
+    const run = workflowRun("tables", [{ name: "list", type: "list-tables", properties: { db: "shop" } }]);
+    try {
+      const { err } = await kubectl.run(["apply", "-f", "-"], {
+        input: JSON.stringify(stepDefinition("list-tables", template)),
+      });
+      expect(err).toContain("ext/db/mysql");
+      await reaches("workflowstep/list-tables", '.status.conditions[?(@.type=="Ready")].status', "False");
+      await vela.apply({
+        apiVersion: "cue.oam.dev/v1alpha1",
+        kind: "Package",
+        metadata: { name: "mysql" },
+        spec: {
+          path: "ext/db/mysql",
+          provider: { protocol: "http", endpoint: `http://127.0.0.1:${tables.port}/mysql` },
+          templates: {
+            "mysql.cue":
+              'package mysql\n#ListTables: {#do: "list-tables", #provider: "mysql", $params: db: string, ...}',
+          },
+        },
+      });
+      await reaches("workflowstep/list-tables", '.status.conditions[?(@.type=="Ready")].status', "True");
+      await vela.apply(run);
+      await reaches("wr/tables", ".status.status", "succeeded");
+      expect(tables.arrived).toEqual(["POST /mysql/list-tables"]);
+      expect(await kubectl.must(["get", "pkg"])).toMatch(
+        /NAME +PATH +PROTO +ENDPOINT\nmysql +ext\/db\/mysql +http +http:/,
+      );
+    } finally {
+      await tables.close();
+    }
   },
   busy,
 );

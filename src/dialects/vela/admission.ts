@@ -1,7 +1,13 @@
 import { jsonEquals, type JsonObject, type JsonValue, objectAt } from "#lib/base/index.ts";
 import type { Kind } from "#lib/schema/index.ts";
 import { type Admission, admitted, collectProblems, type ProblemCollector } from "#kernel/dialect/index.ts";
-import { checkApplication, checkPolicyObject, checkWorkflow, checkWorkflowRun } from "./checks/application.ts";
+import {
+  checkApplication,
+  checkPackage,
+  checkPolicyObject,
+  checkWorkflow,
+  checkWorkflowRun,
+} from "./checks/application.ts";
 import * as kinds from "./kinds.ts";
 import { nameApplication, nameWorkflow, nameWorkflowRun } from "./names.ts";
 import { ownStatusOfApplication, ownStatusOfRun } from "./status-edits.ts";
@@ -99,6 +105,7 @@ export const admission: readonly Admission[] = [
     check: checkPolicyObject,
     acts: ({ type = null, properties = null }) => [type, properties],
   }),
+  admissionOf(kinds.Package, { check: checkPackage, acts: specOf }),
   definition(kinds.ComponentDefinition),
   definition(kinds.TraitDefinition),
   definition(kinds.PolicyDefinition),

@@ -4,7 +4,7 @@ import { RunAction, targetIn, targetIndex, targetKeys } from "#kernel/dialect/in
 import type { Clusters } from "./delivery/delivery.ts";
 import type { Definitions, DefinitionType } from "./definitions/definition.ts";
 import { definitionTypes, splitRevision, typeFacts } from "./definitions/types.ts";
-import { Application, DefinitionRevision, Policy, Workflow, WorkloadDefinition } from "./kinds.ts";
+import { Application, DefinitionRevision, Package, Policy, Workflow, WorkloadDefinition } from "./kinds.ts";
 import type { StepPrinter } from "./logs/step-logs.ts";
 import type { Notice } from "./notices.ts";
 import type { Providers } from "./ops/provider.ts";
@@ -107,6 +107,7 @@ export function addApplicationController(manager: Manager, parts: ApplicationCon
       usersOf((one) => isBeside(one, workflow) && one.spec.workflow?.ref === workflow.metadata.name),
     )
     .watches<Policy>(Policy, (policy) => usersOf((one) => isBeside(one, policy) && namesPolicy(one, policy)))
+    .watches<Package>(Package, (one) => usersOf((application) => isSeen(application, one, settings)), specChanged)
     .watchesChannel(news);
   const usersOfType = (type: DefinitionType, definition: KubeObject, name: string) =>
     usersOf((one) => isSeen(one, definition, settings) && isUsed(one, type, name));

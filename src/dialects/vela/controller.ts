@@ -1,5 +1,6 @@
 import type { ControllerParts } from "#kernel/dialect/index.ts";
 import { controllerFor, createHttpClient, type Manager } from "#kernel/kit/index.ts";
+import { keyOf, splitKey } from "#kernel/model/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 import { addApplicationController, type ApplicationControllerParts } from "./application-controller.ts";
 import { ClusterConnections } from "./delivery/cluster-connections.ts";
@@ -17,7 +18,7 @@ import { revisionKeeper } from "./definitions/revisions.ts";
 import { definitionTypes, typeFacts } from "./definitions/types.ts";
 import { addInsightController } from "./insights/insight-controller.ts";
 import { addSecurityController } from "./insights/security.ts";
-import { DefinitionRevision } from "./kinds.ts";
+import { DefinitionRevision, Package } from "./kinds.ts";
 import { library, openCue } from "./library.ts";
 import type { VelaOptions } from "./options.ts";
 import { completeSettings, type Settings } from "./settings.ts";
@@ -84,19 +85,23 @@ function addDeliveryControllers(vela: VelaParts, parts: ControllerParts<VelaOpti
   addRunController(manager, delivery);
 }
 
-function addDefinitionControllers({ manager, settings, cue }: VelaParts): void {
+function addDefinitionControllers({ manager, settings, cue, definitions }: VelaParts): void {
   const revisions = manager.mirror<DefinitionRevision>(DefinitionRevision);
   for (const type of definitionTypes) {
     const { kind } = typeFacts[type];
+    const mirror = manager.mirror(kind);
     controllerFor(manager, `vela-${type}-definition`)
       .for(kind)
+      // What a Package adds or takes away may make other definitions right or wrong.
+      .watches(Package, () => mirror.list().map(({ metadata }) => splitKey(keyOf(metadata))))
       .complete(
         revisionKeeper(type, {
           client: manager.client,
-          definitions: manager.mirror(kind),
+          definitions: mirror,
           revisions,
           limit: settings.definitionRevisionLimit,
           cue,
+          complete: definitions.complete,
         }),
       );
   }

@@ -12,11 +12,17 @@ import {
   type SourceDocument,
 } from "#kernel/dialect/index.ts";
 import { didYouMean } from "#lib/text/index.ts";
-import { checkApplication, checkPolicyObject, checkWorkflow, checkWorkflowRun } from "./checks/application.ts";
-import { Application, group, kinds, Policy, Rollout, Workflow, WorkflowRun } from "./kinds.ts";
+import {
+  checkApplication,
+  checkPackage,
+  checkPolicyObject,
+  checkWorkflow,
+  checkWorkflowRun,
+} from "./checks/application.ts";
+import { Application, group, kinds, Package, Policy, Rollout, Workflow, WorkflowRun } from "./kinds.ts";
 import { nameApplication, nameWorkflow, nameWorkflowRun } from "./names.ts";
 
-const groups = [group, Rollout.group];
+const groups = [group, Rollout.group, Package.group];
 
 interface Rules {
   readonly complete: (object: JsonObject) => JsonObject;
@@ -29,6 +35,7 @@ const rules: ReadonlyMap<Kind, Rules> = new Map<Kind, Rules>([
   [WorkflowRun, { complete: nameWorkflowRun, check: checkWorkflowRun }],
   [Workflow, { complete: nameWorkflow, check: checkWorkflow }],
   [Policy, { complete: same, check: checkPolicyObject }],
+  [Package, { complete: same, check: checkPackage }],
 ]);
 
 const schemas = new Map<Kind, CompiledSchema>();
@@ -49,7 +56,7 @@ const cueSource = (text: string, file: string): SourceDocument => ({
   positionOf: () => ({ file, line: 1, column: 1 }),
 });
 
-/** Reads documents of the two groups. Returns problems and never throws. */
+/** Reads documents of these groups. Returns problems and never throws. */
 export const documents: DocumentReader = {
   detect({ value }) {
     const apiVersion = isJsonObject(value) ? textAt(value, "apiVersion") : undefined;

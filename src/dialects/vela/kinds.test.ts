@@ -16,6 +16,7 @@ const names = `
   WorkflowRun             core.oam.dev/v1alpha1  workflowruns             wr              Namespaced status
   Workflow                core.oam.dev/v1alpha1  workflows                -               Namespaced -
   Policy                  core.oam.dev/v1alpha1  policies                 -               Namespaced -
+  Package                 cue.oam.dev/v1alpha1   packages                 pkg,cpkg,cuepkg,cuepackage  Namespaced -
   Rollout                 app.oam.dev/v1         rollouts                 -               Namespaced status
   TrafficShift            app.oam.dev/v1         trafficshifts            -               Namespaced status
   Insight                 app.oam.dev/v1         insights                 -               Namespaced status

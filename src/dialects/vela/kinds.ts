@@ -5,6 +5,7 @@ import { free } from "./schema/fields.ts";
 import { ApplicationRevisionSpec, ApplicationRevisionStatus, ResourceTrackerSpec } from "./schema/revision.ts";
 import { Mode, Step, Steps } from "./schema/step.ts";
 import { Insight } from "./schema/insight.ts";
+import { Package } from "./schema/package.ts";
 import { Rollout } from "./schema/rollout.ts";
 import { SecurityProfile } from "./schema/security-profile.ts";
 import { GitPush, HelmTemplate, KustomizePatch } from "./schema/templates.ts";
@@ -187,7 +188,7 @@ export const Policy = kind({
 });
 export type Policy = ObjectOf<typeof Policy>;
 
-export { GitPush, HelmTemplate, Insight, KustomizePatch, Rollout, SecurityProfile, TrafficShift };
+export { GitPush, HelmTemplate, Insight, KustomizePatch, Package, Rollout, SecurityProfile, TrafficShift };
 
 export const kinds = [
   Application,
@@ -202,6 +203,7 @@ export const kinds = [
   WorkflowRun,
   Workflow,
   Policy,
+  Package,
   Rollout,
   TrafficShift,
   Insight,

@@ -5,6 +5,7 @@ import type { Step } from "./app.ts";
 import { checkDefinitions } from "./checks/definitions.ts";
 import { templateOf } from "./definitions/definition-object.ts";
 import { definitionsOf, sourcesOfObjects } from "./definitions/find.ts";
+import { packagesFor } from "./definitions/packages.ts";
 import { Application, WorkflowRun } from "./kinds.ts";
 import { commandBudgetMs, library, openCue } from "./library.ts";
 import { systemNamespaceOf } from "./settings.ts";
@@ -28,7 +29,8 @@ export async function previewRuns(
     const checks = { definitions, cue, systemNamespace, namespace, isOpen: true, signal };
     await checkDefinitions(asJson(object), checks, found);
     const template = templateOf(object);
-    const vetted = template === "" ? undefined : await cue.vet(template, undefined, signal);
+    const vetted =
+      template === "" ? undefined : await cue.vet(template, undefined, signal, packagesFor(template, objects));
     for (const { message, line, column } of vetted?.ok === false ? vetted.error.problems : [])
       found.error(
         ["spec", "schematic", "cue", "template"],

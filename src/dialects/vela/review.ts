@@ -14,7 +14,8 @@ import { placedSteps } from "./checks/placed.ts";
 import type { Definitions } from "./definitions/definition.ts";
 import { definitionsOf, sourcesOfObjects } from "./definitions/find.ts";
 import { splitRevision, typeFacts } from "./definitions/types.ts";
-import { Application, DefinitionRevision } from "./kinds.ts";
+import { packagesFor } from "./definitions/packages.ts";
+import { Application, DefinitionRevision, Package } from "./kinds.ts";
 import { library, openCue } from "./library.ts";
 import type { VelaOptions } from "./options.ts";
 import { failureText } from "./render/failure-text.ts";
@@ -46,23 +47,30 @@ const settingsOf = ({ options }: ReviewParts): Settings =>
   completeSettings((options as VelaOptions | undefined)?.settings);
 
 /** A definition may be stored before it is right: whoever uses it meets the error, so whoever writes it is warned. */
-export async function reviewDefinition(document: JsonObject, { templates }: ReviewParts): Promise<Admitted> {
+export async function reviewDefinition(document: JsonObject, parts: ReviewParts): Promise<Admitted> {
   const template = textAt(document, "spec", "schematic", "cue", "template") ?? "";
   try {
-    const vetted = template === "" || (await isShipped(template)) ? undefined : await cueOf(templates).vet(template);
-    if (vetted?.ok !== false) return { causes: [], warnings: [] };
+    if (template === "" || (await isShipped(template))) return { causes: [], warnings: [] };
+    const namespace = textAt(document, "metadata", "namespace") ?? "default";
+    const { systemDefinitionNamespace } = settingsOf(parts);
+    const packages = packagesFor(template, await storedPackages([namespace, systemDefinitionNamespace], parts));
+    const vetted = await cueOf(parts.templates).vet(template, undefined, undefined, packages);
+    if (vetted.ok) return { causes: [], warnings: [] };
     return { causes: [], warnings: [`spec.schematic.cue.template: ${failureText(vetted.error)}`] };
   } catch (thrown) {
     return { causes: [], warnings: [`the template was not checked: ${messageOf(thrown)}`] };
   }
 }
 
+const storedPackages = async (places: readonly string[], { client }: ReviewParts): Promise<readonly Stored[]> =>
+  (await Promise.all(places.map((namespace) => client.list(Package, { namespace })))).flatMap(({ items }) => items);
+
 /** Tests have checked those; a server that installs them would load CUE at its start, and ask it about a hundred. */
 const isShipped = async (template: string): Promise<boolean> =>
   (await library.definitions()).some((shipped) => shipped.template === template);
 
 async function judge(document: JsonObject, parts: ReviewParts): Promise<Admitted> {
-  const { client, templates } = parts;
+  const { templates } = parts;
   const found = collectProblems();
   const namespace = textAt(document, "metadata", "namespace") ?? "default";
   const { systemDefinitionNamespace: systemNamespace, suspendOnFailure } = settingsOf(parts);
@@ -70,7 +78,7 @@ async function judge(document: JsonObject, parts: ReviewParts): Promise<Admitted
   await checkDefinitions(
     document,
     {
-      definitions: await definitionsFor(document, [...new Set([namespace, systemNamespace])], systemNamespace, client),
+      definitions: await definitionsFor(document, [...new Set([namespace, systemNamespace])], systemNamespace, parts),
       cue: cueOf(templates),
       systemNamespace,
       namespace,
@@ -94,15 +102,16 @@ async function definitionsFor(
   document: JsonObject,
   places: readonly string[],
   systemNamespace: string,
-  client: ReviewParts["client"],
+  parts: ReviewParts,
 ): Promise<Definitions> {
+  const { client } = parts;
   const wanted = usedTypes(document).flatMap(({ type, name }) => {
     const { revision } = splitRevision(name);
     const kind = revision === undefined ? typeFacts[type].kind : DefinitionRevision;
     const stored = name.replace("@", "-");
     return places.map((place) => ({ type: kind, namespace: place, name: revision === undefined ? name : stored }));
   });
-  const objects: Stored[] = [];
+  const objects: Stored[] = [...(await storedPackages(places, parts))];
   for (const ref of wanted) {
     const object = await getOrUndefined(client as Parameters<typeof getOrUndefined>[0], ref);
     if (object !== undefined) objects.push(object);

@@ -116,12 +116,12 @@ class CueHost implements Cue {
     return this.#ask("cueReferences", { expression }, signal);
   }
 
-  schema(text: string, signal?: AbortSignal): Answer<JsonObject> {
-    return this.#ask("cueSchema", { text }, signal);
+  schema(text: string, signal?: AbortSignal, packages?: CuePackages): Answer<JsonObject> {
+    return this.#ask("cueSchema", { text, packages }, signal);
   }
 
-  async vet(text: string, file?: string, signal?: AbortSignal): Answer<undefined> {
-    const vetted = await this.#ask("cueVet", { text, file }, signal);
+  async vet(text: string, file?: string, signal?: AbortSignal, packages?: CuePackages): Answer<undefined> {
+    const vetted = await this.#ask("cueVet", { text, file, packages }, signal);
     return vetted.ok ? ok(undefined) : vetted;
   }
 
@@ -137,9 +137,11 @@ class CueHost implements Cue {
     return this.#ask("cueWriteDefinition", definition, signal);
   }
 
-  async #ask<T>(operation: string, request: object, signal?: AbortSignal): Promise<Result<T, TemplateFailure>> {
+  async #ask<T>(operation: string, asked: object, signal?: AbortSignal): Promise<Result<T, TemplateFailure>> {
     signal?.throwIfAborted();
-    const { hash, sources } = await this.#packagesNow();
+    // Only requests of this file come here: the member has this type or is absent.
+    const { packages, ...request } = asked as { readonly packages?: CuePackages };
+    const { hash, sources } = withOwn(await this.#packagesNow(), packages);
     const question = JSON.stringify({ operation, packages: hash, ...request });
     const known = this.#memo.get(question);
     // Each operation's answer has the type that its Go function returns.
@@ -191,9 +193,18 @@ class CueHost implements Cue {
     const { packages } = this.#options;
     const sources = typeof packages === "function" ? await packages() : packages;
     if (Object.keys(sources).length === 0) return { hash: "", sources };
-    return { hash: createHash("sha256").update(canonicalJson(sources)).digest("hex"), sources };
+    return { hash: hashOf(sources), sources };
   }
 }
+
+/** What comes with the product cannot be replaced. */
+function withOwn(shared: SentPackages, own: CuePackages = {}): SentPackages {
+  if (Object.keys(own).length === 0) return shared;
+  const hash = hashOf([shared.hash, own]);
+  return { hash, sources: { ...own, ...shared.sources } };
+}
+
+const hashOf = (value: JsonValue): string => createHash("sha256").update(canonicalJson(value)).digest("hex");
 
 function withOperations(
   rendered: ModuleRendering,

@@ -12,6 +12,8 @@ export interface CueTemplate {
   /** Fills `parameter`, or `parameters` if the text declares only that. */
   readonly parameter?: JsonValue;
   readonly context?: JsonObject;
+  /** What this text may import beside what all may. */
+  readonly packages?: CuePackages;
 }
 
 /** The objects of a template. `outputs` are in source order. */
@@ -122,9 +124,9 @@ export interface Cue {
   /** Free references of an expression, outermost selectors included (`request.output.responseCode`). */
   references(expression: string, signal?: AbortSignal): Answer<readonly string[]>;
   /** The OpenAPI v3 schema of `parameter`, with descriptions from `+usage`. */
-  schema(text: string, signal?: AbortSignal): Answer<JsonObject>;
+  schema(text: string, signal?: AbortSignal, packages?: CuePackages): Answer<JsonObject>;
   /** All problems of a template without data: syntax, unknown imports, conflicts, unknown actions. */
-  vet(text: string, file?: string, signal?: AbortSignal): Answer<undefined>;
+  vet(text: string, file?: string, signal?: AbortSignal, packages?: CuePackages): Answer<undefined>;
   upgrade(text: string, signal?: AbortSignal): Answer<CueUpgrade>;
   readDefinition(text: string, file?: string, signal?: AbortSignal): Answer<CueDefinition>;
   /** The reverse of `readDefinition`. */

@@ -90,3 +90,10 @@ export function checkWorkflow(document: JsonObject, found: ProblemCollector): vo
 
 export const checkPolicyObject = (document: JsonObject, found: ProblemCollector): void =>
   checkPolicy(document, [], textAt(document, "metadata", "name") ?? "", found);
+
+/** Packages that come with Slipway cannot be replaced. */
+export function checkPackage(document: JsonObject, { error }: ProblemCollector): void {
+  const path = textAt(document, "spec", "path") ?? "";
+  if (/^(?:vela|slipway)(?:\/|$)/.test(path))
+    error(["spec", "path"], "forbidden", `${path}: paths below vela and slipway belong to shipped packages`);
+}

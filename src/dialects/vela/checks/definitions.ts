@@ -98,12 +98,12 @@ async function reportUnknown(
 }
 
 async function checkProperties(
-  { template }: Definition,
+  { template, imports }: Definition,
   { path, object, isPartial }: Omit<Use, "type">,
   { cue, signal }: DefinitionChecks,
   { error }: ProblemCollector,
 ): Promise<void> {
-  const schema = await cue.schema(template, signal);
+  const schema = await cue.schema(template, signal, imports?.sources);
   // What is wrong with the definition is in its own status.
   if (!schema.ok) return;
   const properties = objectAt(object, "properties") ?? {};

@@ -9,7 +9,8 @@ import type { Cue, TemplateFailure } from "#kernel/template/index.ts";
 import { objectOfAuthored, templateOf } from "../definitions/definition-object.ts";
 import { definitionTypes, typeFacts } from "../definitions/types.ts";
 import { documents } from "../document.ts";
-import { WorkloadDefinition } from "../kinds.ts";
+import { packagesFor } from "../definitions/packages.ts";
+import { Package, WorkloadDefinition } from "../kinds.ts";
 import { commandBudgetMs, openCue } from "../library.ts";
 import { systemNamespaceOf } from "../settings.ts";
 import type { DefOptions } from "./def-options.ts";
@@ -64,7 +65,7 @@ async function readFileOf(
   return [object.ok ? { object: object.value, problems: [] } : { problems: [problemAt(file, object.error)] }];
 }
 
-const definitionKinds = [...definitionTypes.map((type) => typeFacts[type].kind), WorkloadDefinition];
+const definitionKinds = [...definitionTypes.map((type) => typeFacts[type].kind), WorkloadDefinition, Package];
 const kindOf = (object: KubeObject): ResourceType | undefined =>
   definitionKinds.find(({ kind }) => kind === object.kind);
 
@@ -169,12 +170,16 @@ export async function vetDefinitions(invocation: Invocation<DefOptions>): Promis
   const { problems, count } = await withCue(invocation, async (cue) => {
     const found: Problem[] = [];
     let definitions = 0;
-    for (const file of files) {
-      for (const { object, problems: own } of await readFileOf(file, cue, "default")) {
+    const read: (readonly [DefinitionFile, readonly ReadDefinition[]])[] = [];
+    for (const file of files) read.push([file, await readFileOf(file, cue, "default")]);
+    const objects = read.flatMap(([, all]) => all.flatMap(({ object }) => object ?? []));
+    for (const [file, all] of read) {
+      for (const { object, problems: own } of all) {
         definitions += 1;
         found.push(...own);
         const template = object === undefined ? "" : templateOf(object);
-        const vetted = template === "" ? undefined : await cue.vet(template, file.file, signal);
+        const packages = packagesFor(template, objects);
+        const vetted = template === "" ? undefined : await cue.vet(template, file.file, signal, packages);
         const lead = isCue(file.file) ? "" : `${object?.kind ?? ""} "${object?.metadata.name ?? ""}": `;
         if (vetted?.ok === false) found.push(...problemsOf(vetted.error, file.file, lead));
       }

@@ -9,6 +9,8 @@ import { writeYaml } from "#lib/yaml/index.ts";
 import { authoredOf, templateOf } from "../definitions/definition-object.ts";
 import type { DefinitionType } from "../definitions/definition.ts";
 import { definitionTypes, typeFacts } from "../definitions/types.ts";
+import { packagesFor } from "../definitions/packages.ts";
+import { Package } from "../kinds.ts";
 import { commandBudgetMs, openCue } from "../library.ts";
 import { systemNamespaceOf } from "../settings.ts";
 import type { DefOptions } from "./def-options.ts";
@@ -101,8 +103,8 @@ export async function printSchemas(invocation: Invocation<DefOptions>): Promise<
   const templates = await invocation.host.openTemplates();
   const cue = openCue(templates, commandBudgetMs);
   const fileOf = (word: string) => path.resolve(environment.directory, word);
-  const print = async (word: string, template: string): Promise<boolean> => {
-    const schema = await cue.schema(template, signal);
+  const print = async (word: string, template: string, stored: readonly Stored[] = []): Promise<boolean> => {
+    const schema = await cue.schema(template, signal, packagesFor(template, stored));
     if (schema.ok) environment.out.write(`${JSON.stringify(schema.value, null, 2)}\n`);
     else environment.err.write(`slipway: ${word}: ${schema.error.message}\n`);
     return schema.ok;
@@ -117,10 +119,11 @@ export async function printSchemas(invocation: Invocation<DefOptions>): Promise<
     const names = rest.filter((one) => !existsSync(fileOf(one)));
     if (names.length === 0) return isDone;
     return await withSession(invocation, async (session) => {
+      const { items: packages } = await session.client.list(Package, { signal });
       for (const name of names) {
         const found = await findStored(session, name, invocation);
         if (found === undefined) environment.err.write(missing(name, options));
-        isDone = found !== undefined && (await print(name, templateOf(found))) && isDone;
+        isDone = found !== undefined && (await print(name, templateOf(found), packages)) && isDone;
       }
       return isDone;
     });

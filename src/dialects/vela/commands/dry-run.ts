@@ -10,7 +10,7 @@ import { definitionTypes, typeFacts } from "../definitions/types.ts";
 import { getIfThere } from "../delivery/faults.ts";
 import { fieldManager } from "../delivery/apply-object.ts";
 import { documents } from "../document.ts";
-import { Application } from "../kinds.ts";
+import { Application, Package } from "../kinds.ts";
 import { nameOf } from "../labels.ts";
 import { commandBudgetMs, library, openCue } from "../library.ts";
 import { type Preview, renderOffline } from "../offline.ts";
@@ -137,7 +137,8 @@ async function printDifferences(
 }
 
 async function storedDefinitions(client: ApiClient, signal: AbortSignal): Promise<readonly Stored[]> {
-  const lists = await Promise.all(definitionTypes.map((type) => client.list(typeFacts[type].kind, { signal })));
+  const kinds = [...definitionTypes.map((type) => typeFacts[type].kind), Package];
+  const lists = await Promise.all(kinds.map((kind) => client.list(kind, { signal })));
   return lists.flatMap(({ items }) => items);
 }
 

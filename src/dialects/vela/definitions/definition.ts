@@ -1,5 +1,6 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import type { Stored, Writer } from "#kernel/model/index.ts";
+import type { ImportedPackages } from "./packages.ts";
 
 export type DefinitionType = "component" | "trait" | "policy" | "workflow-step";
 
@@ -17,12 +18,16 @@ export interface Definition {
   readonly stored?: Stored;
   /** Everybody who wrote it, administrators excepted: what it renders is done with the rights of them, too. */
   readonly writers?: readonly Writer[];
+  /** Package objects that the template imports. */
+  readonly imports?: ImportedPackages;
 }
 
 /** Looks in the application's namespace, then in the system namespace, then among the shipped ones. */
 export interface Definitions {
   /** `type` may name a revision: `name@v3`. */
   find(type: DefinitionType, name: string, namespace: string): Promise<Definition | undefined>;
+  /** A definition from elsewhere, such as a revision, with the Package objects that it imports. */
+  complete?(definition: Definition, namespace: string): Definition;
   /** All names that `find` knows, for suggestions. */
   names(type: DefinitionType, namespace: string): Promise<readonly string[]>;
 }

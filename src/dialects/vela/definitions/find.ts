@@ -2,9 +2,10 @@ import { isJsonObject, type JsonObject, objectAt, textAt } from "#lib/base/index
 import { nearest } from "#lib/text/index.ts";
 import type { Manager } from "#kernel/kit/index.ts";
 import { asJson, distinctWriters, type KubeObject, notedWriters, type Stored, writersOf } from "#kernel/model/index.ts";
-import { type DefinitionRevision, DefinitionRevision as revisions, WorkloadDefinition } from "../kinds.ts";
+import { type DefinitionRevision, DefinitionRevision as revisions, Package, WorkloadDefinition } from "../kinds.ts";
 import { definitionNotFound } from "../messages.ts";
 import type { Definition, Definitions, DefinitionType } from "./definition.ts";
+import { withPackages } from "./packages.ts";
 import { builtInTypes, eachType, splitRevision, typeFacts } from "./types.ts";
 
 /** Objects of one kind by `namespace/name`: a mirror, or those of files. */
@@ -18,6 +19,7 @@ export interface DefinitionSources {
   /** The older kind of component types. */
   readonly workloads: Objects;
   readonly revisions: Objects<DefinitionRevision>;
+  readonly packages: Objects<Package>;
   /** Loaded on demand. */
   readonly shipped: () => Promise<readonly Definition[]>;
   readonly systemNamespace: string;
@@ -33,6 +35,7 @@ export function mirroredSources(
     stored: eachType((type) => manager.mirror(typeFacts[type].kind)),
     workloads: manager.mirror(WorkloadDefinition),
     revisions: manager.mirror<DefinitionRevision>(revisions),
+    packages: manager.mirror<Package>(Package),
   };
 }
 
@@ -55,6 +58,7 @@ export function sourcesOfObjects(
     stored: eachType((type) => of(typeFacts[type].kind.kind)),
     workloads: of(WorkloadDefinition.kind),
     revisions: of<DefinitionRevision>(revisions.kind),
+    packages: of<Package>(Package.kind),
   };
 }
 
@@ -63,28 +67,41 @@ export function definitionsOf(sources: DefinitionSources): Definitions {
   const placesFor = (namespace: string) => [...new Set([namespace, sources.systemNamespace])];
   const shipped = async (type: DefinitionType, name: string) =>
     (await sources.shipped()).find((definition) => definition.type === type && definition.name === name);
+  const search = async (
+    type: DefinitionType,
+    wanted: string,
+    places: readonly string[],
+  ): Promise<Definition | undefined> => {
+    const { name, revision } = splitRevision(wanted);
+    if (builtInTypes[type].includes(name)) return (await shipped(type, name)) ?? builtIn(type, name);
+    if (revision !== undefined) {
+      const found = first(places, (place) => revisionIn(sources, type, `${place}/${name}-v${revision}`));
+      // Shipped definitions are their own first revision.
+      return found ?? (revision === 1 ? await shipped(type, name) : undefined);
+    }
+    const stored = first(places, (place) => {
+      const object = sources.stored[type].get(`${place}/${name}`);
+      return object && definitionOf(type, object);
+    });
+    if (stored !== undefined) return stored;
+    const found = await shipped(type, name);
+    if (found !== undefined || type !== "component") return found;
+    return first(places, (place) => {
+      const object = sources.workloads.get(`${place}/${name}`);
+      return object && definitionOfWorkload(object);
+    });
+  };
+  const complete = (definition: Definition, namespace: string): Definition =>
+    withPackages(
+      definition,
+      placesFor(namespace).flatMap((place) => sources.packages.list({ namespace: place })),
+    );
   return {
     async find(type, wanted, namespace) {
-      const { name, revision } = splitRevision(wanted);
-      const places = placesFor(namespace);
-      if (builtInTypes[type].includes(name)) return (await shipped(type, name)) ?? builtIn(type, name);
-      if (revision !== undefined) {
-        const found = first(places, (place) => revisionIn(sources, type, `${place}/${name}-v${revision}`));
-        // Shipped definitions are their own first revision.
-        return found ?? (revision === 1 ? await shipped(type, name) : undefined);
-      }
-      const stored = first(places, (place) => {
-        const object = sources.stored[type].get(`${place}/${name}`);
-        return object && definitionOf(type, object);
-      });
-      if (stored !== undefined) return stored;
-      const found = await shipped(type, name);
-      if (found !== undefined || type !== "component") return found;
-      return first(places, (place) => {
-        const object = sources.workloads.get(`${place}/${name}`);
-        return object && definitionOfWorkload(object);
-      });
+      const found = await search(type, wanted, placesFor(namespace));
+      return found && complete(found, namespace);
     },
+    complete,
     async names(type, namespace) {
       const lists = [sources.stored[type], ...(type === "component" ? [sources.workloads] : [])];
       const stored = placesFor(namespace).flatMap((place) => lists.flatMap((list) => list.list({ namespace: place })));

@@ -18,7 +18,7 @@ import {
 import type { Cue } from "#kernel/template/index.ts";
 import type { JsonObject } from "#lib/base/index.ts";
 import { DefinitionRevision } from "../kinds.ts";
-import type { DefinitionType } from "./definition.ts";
+import type { Definitions, DefinitionType } from "./definition.ts";
 import { definitionOf } from "./find.ts";
 import { jsonHash } from "../revision/hash.ts";
 import { shippedAnnotation } from "./install.ts";
@@ -32,6 +32,8 @@ export interface RevisionParts {
   readonly limit: number;
   /** Absent: templates are not checked. */
   readonly cue?: Pick<Cue, "vet">;
+  /** Adds what a template imports. */
+  readonly complete?: Definitions["complete"];
 }
 
 /** Names tried while others have those of the next numbers. */
@@ -86,12 +88,12 @@ const specOf = (definition: KubeObject): JsonObject => (asJson(definition)["spec
 async function problemOf(
   type: DefinitionType,
   object: Stored,
-  { cue }: RevisionParts,
+  { cue, complete = (definition) => definition }: RevisionParts,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const { template } = definitionOf(type, object);
+  const { template, imports } = complete(definitionOf(type, object), object.metadata.namespace ?? "");
   if (cue === undefined || template === "") return undefined;
-  const vetted = await cue.vet(template, undefined, signal);
+  const vetted = await cue.vet(template, undefined, signal, imports?.sources);
   if (vetted.ok) return undefined;
   const { problems, message } = vetted.error;
   const lines = problems.map((problem) => {

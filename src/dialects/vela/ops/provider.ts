@@ -65,9 +65,9 @@ export interface ActionScope {
   print(line: string): void;
   /**
    * Does what must not happen twice. After a crash the recorded result is returned; if it was begun and its end is
-   * unknown, the answer is an error and it is not done again.
+   * unknown, the answer is an error and it is not done again. `refused`: why an answer means that it was not done.
    */
-  once(request: OutsideRequest): Promise<ActionResult>;
+  once(request: OutsideRequest, refused?: (answer: JsonObject) => string | undefined): Promise<ActionResult>;
   /** The object with the action's `patch`, which the comments of the template merge. The error is for people. */
   readonly patched: (base: JsonObject) => Promise<Result<JsonObject, string>>;
   /** Keeps the digest of an application that a pre-render step computed in the status. */

@@ -10,7 +10,7 @@ import {
 } from "#lib/base/index.ts";
 import { canonicalJson, parseJson } from "#lib/json/index.ts";
 import { performHttp } from "#kernel/couriers/index.ts";
-import type { Cue } from "#kernel/template/index.ts";
+import type { Cue, CueTemplate } from "#kernel/template/index.ts";
 import type { AppIdentity } from "../app.ts";
 import { failureText } from "./failure-text.ts";
 
@@ -23,18 +23,13 @@ export type Answers = (
   signal: AbortSignal,
 ) => Promise<Result<JsonValue, string>>;
 
-interface Source {
-  readonly text: string;
-  readonly file: string;
-}
-
 /** The source with its answer as `processing.output`; without the section, the source itself. */
-export async function withAnswer(
+export async function withAnswer<S extends CueTemplate>(
   { cue, signal }: { readonly cue: Cue; readonly signal: AbortSignal },
-  source: Source,
+  source: S,
   data: { readonly parameter: JsonObject; readonly context: JsonObject },
   answer: (http: JsonObject) => Promise<Result<JsonValue, string>>,
-): Promise<Result<Source, string>> {
+): Promise<Result<S, string>> {
   if (!/^\s*processing\s*:/m.test(source.text)) return ok(source);
   const found = await cue.lookup({ ...source, ...data, done: [] }, ["processing.http"], signal);
   if (!found.ok) return err(failureText(found.error));

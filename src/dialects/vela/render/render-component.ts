@@ -8,7 +8,7 @@ import {
   type Result,
   textAt,
 } from "#lib/base/index.ts";
-import type { Cue, CueObjects } from "#kernel/template/index.ts";
+import type { Cue, CueObjects, CueTemplate } from "#kernel/template/index.ts";
 import type { App, Component, Trait } from "../app.ts";
 import type { Definition, Definitions, DefinitionType } from "../definitions/definition.ts";
 import { notFoundMessage } from "../definitions/find.ts";
@@ -125,7 +125,7 @@ async function renderWorkload(
     return referred.ok ? draftsOf(referred.value, "ref-objects selects no object") : referred;
   }
   const context = componentContext(parts.app, component, place);
-  const source = { text: definition.template, file: component.type };
+  const source = sourceOf(definition, component.type);
   const objects = await renderObjects(parts, source, { parameter: component.properties, context });
   if (!objects.ok) return objects;
   if (component.type === "helmchart") {
@@ -171,7 +171,7 @@ async function renderTrait(
     parameter: trait.properties,
     context: { ...context, output: base.output, outputs: base.outputs },
   };
-  const template = { text: definition.value.template, file: trait.type };
+  const template = sourceOf(definition.value, trait.type);
   const answered = await withAnswer(parts, template, data, parts.answer);
   if (!answered.ok) return err(inTrait(answered.error));
   const source = answered.value;
@@ -233,10 +233,19 @@ function mergedDrafts(
   return { workload: output ?? workload, auxiliaries: [...kept, ...drafts] };
 }
 
+export type Source = Pick<CueTemplate, "text" | "file" | "packages">;
+
+/** A definition for CUE, with its name in problems. */
+export const sourceOf = ({ template, imports }: Definition, file: string): Source => ({
+  text: template,
+  file,
+  ...(imports === undefined ? {} : { packages: imports.sources }),
+});
+
 /** Objects of a template, or its own errors, or its problems. */
 export async function renderObjects(
   { cue, signal }: Pick<RenderParts, "cue" | "signal">,
-  source: { readonly text: string; readonly file: string },
+  source: Source,
   data: { readonly parameter?: JsonObject; readonly context: JsonObject; readonly base?: CueObjects },
 ): Promise<Result<CueObjects, string>> {
   const rendering = await cue.render({ ...source, ...data }, signal);

@@ -4,7 +4,7 @@ import type { Policy } from "../app.ts";
 import { label } from "../labels.ts";
 import { appContext, type ContextOptions } from "./context.ts";
 import { nameOther, namespaceFor, objectFault } from "./naming.ts";
-import { findDefinition, renderObjects, type RenderParts } from "./render-component.ts";
+import { findDefinition, renderObjects, type RenderParts, sourceOf } from "./render-component.ts";
 import type { RenderedComponent, RenderedObject } from "./rendered.ts";
 
 /** The objects of a policy with a definition, which sees all rendered components. */
@@ -24,7 +24,7 @@ export async function renderPolicy(
     artifacts: artifactsOf(rendered),
     stepTypes: [...new Set(steps.map(({ type }) => type))],
   };
-  const source = { text: definition.value.template, file: policy.type };
+  const source = sourceOf(definition.value, policy.type);
   const objects = await renderObjects(parts, source, { parameter: policy.properties, context });
   if (!objects.ok) return err(inPolicy(objects.error));
   const { output, outputs } = objects.value;

@@ -133,7 +133,9 @@ export function snapshotDefinitions({ definitions, writers = [] }: Snapshot, oth
     async find(type, name, namespace) {
       const own = definitions[type];
       const kept = Object.hasOwn(own, name) ? own[name] : undefined;
-      return kept === undefined ? await others.find(type, name, namespace) : readDefinition(type, name, kept, writers);
+      if (kept === undefined) return await others.find(type, name, namespace);
+      const definition = readDefinition(type, name, kept, writers);
+      return others.complete?.(definition, namespace) ?? definition;
     },
     names: (type, namespace) => others.names(type, namespace),
   };

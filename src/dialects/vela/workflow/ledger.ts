@@ -1,6 +1,6 @@
 import { hashName } from "#lib/base/index.node.ts";
 import { canonicalJson } from "#lib/json/index.ts";
-import { messageOf } from "#lib/base/index.ts";
+import { type JsonObject, messageOf } from "#lib/base/index.ts";
 import { failure } from "../ops/form.ts";
 import type { ActionResult } from "../ops/provider.ts";
 import { type ContextStore, type LedgerEntry, StoreFailure } from "./context-store.ts";
@@ -37,17 +37,21 @@ export function openExecution({ store, step, execution }: LedgerScope, lastEnd: 
   );
 }
 
+/** Why an answer means that the effect was not made. */
+type Refused = (answer: JsonObject) => string | undefined;
+
 export async function once(
   scope: LedgerScope,
   path: string,
   attributes: readonly string[],
   request: OutsideRequest,
+  refused?: Refused,
 ): Promise<ActionResult> {
   const hash = hashName([canonicalJson(request)], 26);
   const known = scope.store.entries(scope.step).find((entry) => isSame(scope, entry, path, hash));
   if (known?.answer !== undefined) return { kind: "continue", result: known.answer };
   if (known?.failure !== undefined) return { kind: "fail", message: known.failure };
-  if (known !== undefined) return resume(scope, known, request);
+  if (known !== undefined) return resume(scope, known, request, refused);
   const isRepeated = attributes.includes("always");
   if (scope.store.isLost && scope.isContinued && !isRepeated)
     return { kind: "fail", message: messages.unknownOutcome(nameOf(request)) };
@@ -65,19 +69,24 @@ export async function once(
   await scope.store.save().catch((thrown: unknown) => {
     throw new StoreFailure(messageOf(thrown), { cause: thrown });
   });
-  return conclude(scope, entry, request, await scope.courier.deliver(entry.effect, request, scope.signal));
+  return conclude(scope, entry, request, await scope.courier.deliver(entry.effect, request, scope.signal), refused);
 }
 
 /** Within one execution the place counts, because a repeated evaluation may give another value. */
 const isSame = ({ execution }: LedgerScope, entry: LedgerEntry, path: string, hash: string): boolean =>
   entry.path === path && (entry.hash === hash || entry.execution === execution);
 
-async function resume(scope: LedgerScope, entry: LedgerEntry, request: OutsideRequest): Promise<ActionResult> {
+async function resume(
+  scope: LedgerScope,
+  entry: LedgerEntry,
+  request: OutsideRequest,
+  refused: Refused | undefined,
+): Promise<ActionResult> {
   const found = await scope.courier.outcome(entry.effect, scope.signal);
   // It was never begun if its files would be here.
   const isNew = found.kind === "absent" && entry.place === (await scope.courier.place());
   const delivery = isNew ? await scope.courier.deliver(entry.effect, request, scope.signal) : found;
-  return conclude(scope, entry, request, delivery);
+  return conclude(scope, entry, request, delivery, refused);
 }
 
 function conclude(
@@ -85,10 +94,16 @@ function conclude(
   entry: LedgerEntry,
   request: OutsideRequest,
   delivery: Delivery,
+  refused: Refused | undefined,
 ): ActionResult {
   const others = store.entries(step).filter(({ effect }) => effect !== entry.effect);
   const { answer } = delivery.kind === "answer" ? delivery : { answer: undefined };
   if (answer !== undefined) settled(entry.effect);
+  const refusal = answer?.ok === true ? refused?.(answer.value) : undefined;
+  if (refusal !== undefined) {
+    store.setEntries(step, others);
+    return failure(refusal);
+  }
   if (answer?.ok === true) {
     store.setEntries(step, [...others, { ...entry, answer: answer.value }]);
     if (store.excess() === undefined) return { kind: "continue", result: answer.value };

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Cue, createCue, type TemplateHost } from "#kernel/template/index.ts";
 import { realHost } from "#kernel/template/testing/index.ts";
 import type { Step } from "../app.ts";
+import { withPackages } from "../definitions/packages.ts";
 import { library } from "../library.ts";
 import type { EffectAnswer } from "#kernel/couriers/index.ts";
 import { createRig, step } from "./testing/rig.ts";
@@ -48,6 +49,10 @@ $sensitivePaths: ["output.password"]
 say: op.#Message & {message: "made"}
 output: {password: "hunter22"}
 `,
+  tables: `import "ext/db/mysql"
+parameter: {db: string}
+list: mysql.#ListTables & {$params: db: parameter.db}
+`,
   conflict: `a: 1
 a: 2
 `,
@@ -89,6 +94,21 @@ refused: util.#PatchK8sObject & {$params: {value: n: 1, patch: n: 2}}
 `,
 };
 
+const mysql = {
+  apiVersion: "cue.oam.dev/v1alpha1",
+  kind: "Package",
+  metadata: { name: "mysql", namespace: "default", uid: "", resourceVersion: "", creationTimestamp: "" },
+  spec: {
+    path: "ext/db/mysql",
+    provider: { protocol: "http" as const, endpoint: "http://tables.test/mysql/" },
+    templates: {
+      "types.cue": "package mysql\n#Table: name: string\n",
+      "actions.cue":
+        'package mysql\n#ListTables: {\n#do: "list-tables"\n#provider: "mysql"\n$params: db: string\n$returns?: tables: [...#Table]\n...\n}\n',
+    },
+  },
+};
+
 async function rigOf(steps: readonly Step[], answer?: EffectAnswer) {
   const shipped = await library.definitions();
   const courier = answer === undefined ? memoryCourier() : memoryCourier(() => answer);
@@ -113,7 +133,8 @@ async function rigOf(steps: readonly Step[], answer?: EffectAnswer) {
         names: async () => Object.keys(own),
         find: async (type, name) => {
           const text = own[name];
-          if (text !== undefined) return { type, name, template: text, spec: {}, annotations: {} };
+          if (text !== undefined)
+            return withPackages({ type, name, template: text, spec: {}, annotations: {} }, [mysql]);
           return shipped.find((each) => each.type === type && each.name === name);
         },
       },
@@ -247,4 +268,31 @@ test("patches of objects merge lists by the keys that comments name", { timeout:
     merged: { items: [{ name: "a" }, { name: "b", n: 1, m: 2 }] },
     refused: expect.stringContaining("conflicting values"),
   });
+});
+
+test("an action of a Package is one POST to its service, whose answer is $returns", { timeout: 60_000 }, async () => {
+  const properties = { db: "shop" };
+  const outputs = [{ name: "first", valueFrom: "list.$returns.tables[0].name" }];
+  const value = { statusCode: 200, body: '{"tables":[{"name":"orders"}]}', header: {}, trailer: {} };
+  const { rig, courier } = await rigOf(
+    [
+      step("a", "tables", { properties, outputs }),
+      step("b", "print-message-in-status", { inputs: [{ from: "first", parameterKey: "message" }] }),
+    ],
+    { ok: true, value },
+  );
+  await rig.pass();
+  expect([rig.phases(), rig.step("b").message]).toEqual([{ a: "succeeded", b: "succeeded" }, "orders"]);
+  expect(courier.sent).toMatchObject([
+    { method: "POST", url: "http://tables.test/mysql/list-tables", body: '{"db":"shop"}' },
+  ]);
+});
+
+test("a service of a Package that refuses is asked again", { timeout: 60_000 }, async () => {
+  const value = { statusCode: 500, body: "no such database", header: {}, trailer: {} };
+  const { rig, courier } = await rigOf([step("a", "tables", { properties: { db: "shop" } })], { ok: true, value });
+  await rig.pass();
+  expect(rig.step("a").message).toBe('step a: list: Package "mysql": list-tables: status 500, no such database');
+  await rig.run(2);
+  expect(courier.sent.length).toBeGreaterThan(1);
 });

@@ -1,7 +1,9 @@
 import { err, isJsonObject, type JsonObject, type JsonValue, listAt, messageOf, objectAt } from "#lib/base/index.ts";
 import type { CueAction, CueTask, TemplateFailure } from "#kernel/template/index.ts";
 import type { ActionResult, ActionScope, Provider } from "../ops/provider.ts";
+import type { Definition } from "../definitions/definition.ts";
 import { notFoundMessage } from "../definitions/find.ts";
+import { externalProviders } from "../ops/external.ts";
 import { providerOf } from "../ops/find.ts";
 import { failureText } from "../render/failure-text.ts";
 import { resolveInputs, storeOutputs, withInputs } from "./io.ts";
@@ -77,8 +79,15 @@ async function runTemplate(job: StepJob, { context, parameter }: Prepared): Prom
   }
   const rendered = await renderedContext(subject, parts.delivery, place.step, definition.template);
   if (typeof rendered === "string") return { outcome: { kind: "error", message: rendered } };
-  const task = { text: definition.template, parameter, context: { ...context, ...rendered }, done: [] };
-  return runActions(job, task, definition.annotations);
+  const { template, imports } = definition;
+  const task = {
+    text: template,
+    parameter,
+    context: { ...context, ...rendered },
+    done: [],
+    ...(imports === undefined ? {} : { packages: imports.sources }),
+  };
+  return runActions(job, task, definition);
 }
 
 /** What actions have told about the step so far. */
@@ -87,11 +96,7 @@ interface Said {
   resourceRef?: ResourceRef;
 }
 
-async function runActions(
-  job: StepJob,
-  start: CueTask,
-  annotations: Readonly<Record<string, string>>,
-): Promise<TaskEnd> {
+async function runActions(job: StepJob, start: CueTask, { annotations, imports }: Definition): Promise<TaskEnd> {
   const said: Said = {};
   let task = start;
   for (let actions = 0; actions < mostActions; actions++) {
@@ -103,7 +108,7 @@ async function runActions(
         return { task, outcome: await runTaskObjects(job, objects, annotations) };
       return { task, outcome: { kind: "succeeded", ...said } };
     }
-    const result = await runAction(job, action, task, said);
+    const result = await runAction(job, action, { task, said, imports });
     if (result.kind === "continue") {
       if (result.isSensitive === true) job.secrets.add(result.result);
       const done = { path: action.path, ...(result.result === undefined ? {} : { result: result.result }) };
@@ -133,8 +138,16 @@ function templateFailure({ place, secrets }: StepJob, failure: TemplateFailure):
   }
 }
 
-async function runAction(job: StepJob, action: CueAction, task: CueTask, said: Said): Promise<ActionResult> {
-  const found = providerOf(job.parts.providers, action.provider, action.do);
+async function runAction(
+  job: StepJob,
+  action: CueAction,
+  { task, said, imports }: { readonly task: CueTask; readonly said: Said; readonly imports: Definition["imports"] },
+): Promise<ActionResult> {
+  const found = providerOf(
+    { ...externalProviders(imports, action), ...job.parts.providers },
+    action.provider,
+    action.do,
+  );
   if (!found.ok) return { kind: "error", message: found.error };
   const value = isJsonObject(action.value) ? action.value : {};
   const [problem] = action.incomplete;
@@ -210,7 +223,7 @@ function scopeOf(job: StepJob, action: CueAction, task: CueTask, said: Said, con
       return merged.ok ? merged : err(failureText(merged.error));
     },
     noteOverlay: (digest) => parts.noteOverlay?.(digest),
-    once: (request) => once(ledgerScope(job), action.path, action.attributes, request),
+    once: (request, refused) => once(ledgerScope(job), action.path, action.attributes, request, refused),
     ask: async (request) => {
       const { egressDeny: denied } = parts.settings;
       const answer = await performHttp(request, { denied, clock: parts.clock, signal: parts.signal });
