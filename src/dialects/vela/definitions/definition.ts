@@ -1,8 +1,18 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import type { Stored, Writer } from "#kernel/model/index.ts";
-import type { ImportedPackages } from "./packages.ts";
+import type { CuePackages } from "#kernel/template/index.ts";
+import type { Package } from "../kinds.ts";
 
 export type DefinitionType = "component" | "trait" | "policy" | "workflow-step";
+
+export type PackageProvider = NonNullable<Package["spec"]["provider"]>;
+
+/** What a template imports from Package objects. */
+export interface ImportedPackages {
+  readonly sources: CuePackages;
+  /** By names of Packages, which actions have as their `#provider`. */
+  readonly providers: Readonly<Record<string, PackageProvider>>;
+}
 
 /** A stored, snapshotted or shipped definition. */
 export interface Definition {

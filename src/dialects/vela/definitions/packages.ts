@@ -6,15 +6,6 @@ import type { Definition } from "./definition.ts";
 // Package objects are what templates import beside the shipped packages. Whoever writes one decides what its users do,
 // and so counts as a writer of their definitions.
 
-export type PackageProvider = NonNullable<Package["spec"]["provider"]>;
-
-/** What a template imports from Package objects. */
-export interface ImportedPackages {
-  readonly sources: CuePackages;
-  /** By names of Packages, which actions have as their `#provider`. */
-  readonly providers: Readonly<Record<string, PackageProvider>>;
-}
-
 const importPattern = /^[ \t]*import\s+(?:\(([^)]*)\)|([^\n(]+))/gm;
 
 const importsIn = (text: string): readonly string[] =>

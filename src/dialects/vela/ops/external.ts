@@ -1,14 +1,14 @@
 import { type JsonObject, type Millis, textAt } from "#lib/base/index.ts";
 import { parseJson } from "#lib/json/index.ts";
-import type { ImportedPackages, PackageProvider } from "../definitions/packages.ts";
+import type { ImportedPackages, PackageProvider } from "../definitions/definition.ts";
 import { done, failure } from "./form.ts";
 import type { Provider, Providers } from "./provider.ts";
 
 const timeoutMs: Millis = 30_000;
 
 /**
- * The service of a Package for an action: it receives `$params`, and its answer is `$returns`. Anything may happen there,
- * so it is asked once; what it refuses with an error status is asked again.
+ * The service of a Package for an action: it receives `$params`, and its answer is `$returns`. Anything may happen
+ * there, so it is asked once; what it refuses with an error status is asked again.
  */
 export function externalProviders(
   imports: ImportedPackages | undefined,

@@ -96,6 +96,10 @@ test("bad input: a selector that matches no cluster, and a share that is none", 
   expect(await distribute({}, scope)).toMatchObject({ kind: "fail" });
 });
 
+test("a sum of shares that ends in a half is rounded up", () => {
+  expect(byLargestRemainder(786, [95, 68, 72, 74, 42, 24]).reduce((all, part) => all + part, 0)).toBe(2948);
+});
+
 test("shares add up to the rounded share of their sum, and none is off by one or more", () => {
   const percentages = fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 1, maxLength: 6 });
   fc.assert(

@@ -37,9 +37,10 @@ export function shareReplicas(total: number, entries: readonly SharedEntry[]): R
 
 export function byLargestRemainder(total: number, percentages: readonly number[]): readonly number[] {
   // Decimal fractions of percentages are not exact: without this, 10 x 70 % could be below 7.
-  const exact = percentages.map((percent) => Number(((total * percent) / 100).toFixed(9)));
+  const shareOf = (percent: number) => Number(((total * percent) / 100).toFixed(9));
+  const exact = percentages.map(shareOf);
   const floors = exact.map(Math.floor);
-  const sum = Math.round(exact.reduce((all, part) => all + part, 0));
+  const sum = Math.round(shareOf(percentages.reduce((all, percent) => all + percent, 0)));
   const missing = sum - floors.reduce((all, part) => all + part, 0);
   const order = exact
     .map((part, index) => ({ index, remainder: part - Math.floor(part) }))
