@@ -37,7 +37,7 @@ export interface Definitions {
   /** `type` may name a revision: `name@v3`. */
   find(type: DefinitionType, name: string, namespace: string): Promise<Definition | undefined>;
   /** A definition from elsewhere, such as a revision, with the Package objects that it imports. */
-  complete?(definition: Definition, namespace: string): Definition;
+  readonly complete?: (definition: Definition, namespace: string) => Definition;
   /** All names that `find` knows, for suggestions. */
   names(type: DefinitionType, namespace: string): Promise<readonly string[]>;
 }

@@ -10,7 +10,7 @@ export function remembered(definitions: Definitions): Definitions {
       found.set(key, known);
       return known;
     },
-    ...(definitions.complete === undefined ? {} : { complete: definitions.complete.bind(definitions) }),
+    ...(definitions.complete === undefined ? {} : { complete: definitions.complete }),
     names: (type, namespace) => definitions.names(type, namespace),
   };
 }
