@@ -1,5 +1,7 @@
 // Bundles the web UI into dist/ui/: hashed files, each also compressed, the page that names them, and a manifest for the server.
 //   node scripts/build-page.mjs        prints the sizes, without writing anything
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
@@ -31,6 +33,25 @@ const options = {
   logLevel: "warning",
 };
 
+/**
+ * Whatever is loaded on demand begins with the frame, which is there already: so everything of the first scripts has the same
+ * users, and becomes one file instead of one for each set of views that share something.
+ */
+const afterFrame = {
+  name: "after-frame",
+  setup(made) {
+    const onDemand = new Set();
+    made.onResolve({ filter: /^\./ }, ({ path, kind, resolveDir }) => {
+      if (kind === "dynamic-import") onDemand.add(join(resolveDir, path));
+    });
+    made.onLoad({ filter: /\.tsx?$/ }, async ({ path }) => {
+      if (!onDemand.has(path)) return undefined;
+      const contents = `import "${join(root, page, "parts/frame.tsx")}";\n${await readFile(path, "utf8")}`;
+      return { contents, loader: path.endsWith("x") ? "tsx" : "ts" };
+    });
+  },
+};
+
 /** Names relative to dist/ui, of files of esbuild's. */
 const nameOf = (path) => path.slice(path.indexOf("assets/"));
 
@@ -59,7 +80,7 @@ ${scripts
 <script type="module" src="${base}${scripts[0]}"></script>
 </head>
 <body>
-<div id="page"></div>
+<div id="page"><div class="frame"><header class="frame-header"><a class="brand" href="${base}runs">Slipway</a></header></div></div>
 <noscript>Slipway's page needs JavaScript. Without it, use the command line: slipway status.</noscript>
 </body>
 </html>
@@ -80,6 +101,7 @@ export async function bundlePage() {
     ...options,
     entryPoints: [`${page}/main.tsx`],
     splitting: true,
+    plugins: [afterFrame],
     define: { SLIPWAY_GRAPH_WORKER: JSON.stringify(base + workerName) },
   });
   const { outputs } = main.metafile;

@@ -1,4 +1,4 @@
-import { batch, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { StepView } from "#engine/index.ts";
 import type { RunChange, RunDetail, StreamLine } from "#app/ui/wire.ts";
 import { requestJson } from "./api.ts";
@@ -19,6 +19,10 @@ export class RunModel {
   readonly #steps = new Map<string, Signal<StepView>>();
   /** Counts changes of steps, for what is drawn of all of them. */
   readonly #version = signal(0);
+  readonly #all = computed<readonly StepView[]>(() => {
+    void this.#version.value;
+    return this.order.value.flatMap((id) => this.#steps.get(id)?.peek() ?? []);
+  });
   readonly load = signal<Load>({ is: "loading" });
   readonly isDeleted = signal(false);
   readonly #abort = new AbortController();
@@ -32,10 +36,9 @@ export class RunModel {
     return this.#steps.get(id);
   }
 
-  /** All steps in order; who reads them is drawn again with every change. */
+  /** All steps in order, the same list until one changes; who reads them is drawn again with every change. */
   steps(): readonly StepView[] {
-    void this.#version.value;
-    return this.order.value.flatMap((id) => this.#steps.get(id)?.peek() ?? []);
+    return this.#all.value;
   }
 
   async open(): Promise<void> {

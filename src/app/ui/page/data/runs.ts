@@ -12,7 +12,8 @@ import type { StreamHandle } from "./stream.ts";
 export type Load = { readonly is: "loading" | "ready" } | { readonly is: "failed"; readonly thrown: unknown };
 export type Counts = Readonly<Partial<Record<RunPhase, number>>>;
 
-const pageSize = 500;
+/** What fills the largest screen is there soon; then pages for a reader who scrolls. A list is renewed up to `mostAtOnce`. */
+const [firstPage, pageSize, mostAtOnce] = [100, 500, 1000];
 /** Longer lists are cut: the filter finds the rest. */
 const mostRows = 20_000;
 
@@ -48,7 +49,7 @@ export class RunList {
   /** Lists and follows until `close`. Called again it lists again, as after a failure. */
   async open(): Promise<void> {
     try {
-      const page = await this.#get(undefined);
+      const page = await this.#get(undefined, Math.min(mostAtOnce, Math.max(firstPage, this.order.peek().length)));
       batch(() => this.#replace(page));
       if (this.#handle !== undefined) return this.#handle.resume(page.resourceVersion);
       const params = this.#query;
@@ -80,7 +81,7 @@ export class RunList {
     if (this.#continue === undefined || this.#isLoadingMore || this.order.peek().length >= mostRows) return;
     this.#isLoadingMore = true;
     try {
-      const page = await this.#get(this.#continue);
+      const page = await this.#get(this.#continue, pageSize);
       batch(() => {
         const added = page.items.map((run) => this.#put(run)).filter((key) => key !== undefined);
         this.order.value = [...this.order.peek(), ...added];
@@ -93,8 +94,8 @@ export class RunList {
     }
   }
 
-  #get(continued: string | undefined): Promise<RunPage> {
-    const query = { ...this.#query, limit: String(pageSize), continue: continued };
+  #get(continued: string | undefined, limit: number): Promise<RunPage> {
+    const query = { ...this.#query, limit: String(limit), continue: continued };
     return requestJson<RunPage>("GET", "/runs", { query, signal: this.#abort.signal });
   }
 

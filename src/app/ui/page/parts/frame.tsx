@@ -1,13 +1,13 @@
-import { useComputed, useSignal } from "@preact/signals";
-import type { ComponentType } from "preact";
-import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { useErrorBoundary } from "preact/hooks";
 import { approvals } from "../data/approvals.ts";
 import { announcement, confirmation, copy, offer, type PaletteEntry } from "../data/page.ts";
 import { matchPath } from "../data/path.ts";
 import { goBack, href, navigate, path } from "../data/router.ts";
 import { settings } from "../data/settings.ts";
-import { type Route, routes } from "../views/routes.ts";
-import type { ViewProps } from "../views/view-props.ts";
+import { lazy } from "../views/lazy.tsx";
+import { routes } from "../views/routes.ts";
+import { View as Runs } from "../views/runs.tsx";
 import { ConnectionBar } from "./connection-bar.tsx";
 import { Help } from "./help.tsx";
 import { useKeys } from "./hooks.ts";
@@ -132,62 +132,31 @@ function Navigation() {
   );
 }
 
-interface Loaded {
-  readonly route: Route;
-  readonly View: ComponentType<ViewProps>;
-}
+const pages = routes.map(({ pattern, load }) => ({
+  pattern,
+  View: load === undefined ? Runs : lazy(async () => (await load()).View),
+}));
 
-/** The page of the path. The one before stays until the next one's code has come, so that nothing flickers. */
+/** The page of the path. */
 function Page() {
-  const found = useComputed(() => {
-    for (const route of routes) {
-      const params = matchPath(route.pattern, path.value);
-      if (params !== undefined) return { route, params };
-    }
-    return undefined;
-  });
-  const loaded = useSignal<Loaded | undefined>(undefined);
-  const failure = useSignal<unknown>(undefined);
-  const isFirst = useRef(true);
-  const route = found.value?.route;
-  useEffect(() => {
-    let isCurrent = true;
-    route?.load().then(
-      ({ View }) => {
-        if (isCurrent) loaded.value = { route, View };
-      },
-      (thrown: unknown) => {
-        failure.value = thrown;
-      },
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, [route]);
-  // Where a page begins, keyboards and screen readers begin; not when the first page opens.
-  useEffect(() => {
-    if (!isFirst.current) document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
-    if (loaded.value !== undefined) isFirst.current = false;
-  }, [loaded.value, path.value]);
-  if (found.value === undefined)
-    return (
-      <>
-        <h1 tabIndex={-1}>Not found</h1>
-        <Empty title="There is no such page">
-          <p>
-            <a href={href("/runs")}>All runs</a>
-          </p>
-        </Empty>
-      </>
-    );
-  if (failure.value !== undefined) return <Failure thrown={failure.value} onRetry={() => location.reload()} />;
-  if (loaded.value === undefined) return null;
-  const { View } = loaded.value;
-  const { params } = loaded.value.route === route ? found.value : { params: undefined };
-  return params === undefined ? null : (
-    <Bounded key={path.value}>
-      <View params={params} />
-    </Bounded>
+  for (const { pattern, View } of pages) {
+    const params = matchPath(pattern, path.value);
+    if (params !== undefined)
+      return (
+        <Bounded key={path.value}>
+          <View params={params} />
+        </Bounded>
+      );
+  }
+  return (
+    <>
+      <h1 tabIndex={-1}>Not found</h1>
+      <Empty title="There is no such page">
+        <p>
+          <a href={href("/runs")}>All runs</a>
+        </p>
+      </Empty>
+    </>
   );
 }
 

@@ -17,8 +17,17 @@ export function useKeys(own: readonly KeyBinding[]): void {
   );
 }
 
-/** Title, command and reference of the page. */
+let isFirstPage = true;
+
+/**
+ * Title, command and reference of the page. Where a page begins, keyboards and screen readers begin; not when the first
+ * page opens.
+ */
 export function useOffer({ title, command, reference }: PageOffer): void {
+  useEffect(() => {
+    if (!isFirstPage) document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
+    isFirstPage = false;
+  }, []);
   useEffect(() => {
     offer.value = {
       title,

@@ -1,4 +1,4 @@
-import { type Signal, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
@@ -19,7 +19,7 @@ export function windowOf(top: number, height: number, rowHeight: number, count: 
 export interface VirtualRows<T extends HTMLElement> {
   /** The element that scrolls. */
   readonly scroller: RefObject<T | null>;
-  readonly shown: Signal<Window>;
+  readonly shown: Window;
   /** Brings a row into view, if it is not. */
   readonly reveal: (index: number) => void;
 }
@@ -31,14 +31,16 @@ export function useVirtualRows<T extends HTMLElement>(
   offset: number,
 ): VirtualRows<T> {
   const scroller = useRef<T>(null);
-  const shown = useSignal<Window>({ first: 0, end: Math.min(count, 60) });
+  // Of however many rows: those that come are drawn at once.
+  const wanted = useSignal(windowOf(0, innerHeight, rowHeight, Number.POSITIVE_INFINITY));
   useEffect(() => {
     const { current } = scroller;
     if (current === null) return;
     const look = (): void => {
-      const next = windowOf(current.scrollTop - offset, current.clientHeight || 800, rowHeight, count);
-      const before = shown.peek();
-      if (next.first !== before.first || next.end !== before.end) shown.value = next;
+      const { scrollTop, clientHeight } = current;
+      const next = windowOf(scrollTop - offset, clientHeight || innerHeight, rowHeight, Number.POSITIVE_INFINITY);
+      const before = wanted.peek();
+      if (next.first !== before.first || next.end !== before.end) wanted.value = next;
     };
     look();
     current.addEventListener("scroll", look, { passive: true });
@@ -57,7 +59,8 @@ export function useVirtualRows<T extends HTMLElement>(
     else if (top + rowHeight > current.scrollTop + current.clientHeight)
       current.scrollTop = top + rowHeight - current.clientHeight + 1;
   };
-  return { scroller, shown, reveal };
+  const { first, end } = wanted.value;
+  return { scroller, shown: { first: Math.min(first, count), end: Math.min(end, count) }, reveal };
 }
 
 /** Stands for rows that are not drawn. One cell: more would make columns that narrow screens leave out. */

@@ -1,6 +1,6 @@
-import { useSignal } from "@preact/signals";
+import { type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { StepPhase } from "#engine/index.ts";
+import type { StepPhase, StepView } from "#engine/index.ts";
 import { emptyLayout, type Layout } from "../graph/layout.ts";
 import { countsOf, drawnGraph, type DrawnGraph } from "../graph/model.ts";
 import { findPlaces } from "../graph/place.ts";
@@ -20,8 +20,9 @@ export function GraphLens({ model, selected, select }: LensProps) {
   const isFitted = useRef(false);
   const [frame, size] = useSize<HTMLDivElement>();
   const order = model.order.value;
+  const steps = model.steps();
   const edges = model.graph.value.edges;
-  const graph = useMemo(() => drawnGraph(model.steps(), opened.value), [order, edges, opened.value]);
+  const graph = useMemo(() => drawnGraph(steps, opened.value), [order, edges, opened.value]);
   useEffect(() => {
     findPlaces(graph, layout.peek(), (found) => {
       layout.value = found;
@@ -34,7 +35,7 @@ export function GraphLens({ model, selected, select }: LensProps) {
       ),
     [graph],
   );
-  const phases = phasesOf(model, graph);
+  const phases = useMemo(() => phasesOf(steps, graph), [steps, graph]);
   useEffect(() => {
     if (isFitted.current || size.width === 0 || layout.value.places.size === 0) return;
     isFitted.current = true;
@@ -87,22 +88,8 @@ export function GraphLens({ model, selected, select }: LensProps) {
   return (
     <div class="graph">
       <div class="lens-tools">
-        <button
-          type="button"
-          onClick={zoomBy(1.25)}
-          disabled={camera.value.scale >= scaleLimits.most}
-          aria-label="Zoom in"
-        >
-          +
-        </button>
-        <button
-          type="button"
-          onClick={zoomBy(0.8)}
-          disabled={camera.value.scale <= scaleLimits.least}
-          aria-label="Zoom out"
-        >
-          −
-        </button>
+        <ZoomButton label="Zoom in" sign="+" camera={camera} limit={scaleLimits.most} onClick={zoomBy(1.25)} />
+        <ZoomButton label="Zoom out" sign="−" camera={camera} limit={scaleLimits.least} onClick={zoomBy(0.8)} />
         <button type="button" onClick={fit}>
           Whole graph
         </button>
@@ -159,9 +146,27 @@ export function GraphLens({ model, selected, select }: LensProps) {
   );
 }
 
+interface ZoomButtonProps {
+  readonly label: string;
+  readonly sign: string;
+  readonly camera: ReadonlySignal<Camera>;
+  readonly limit: number;
+  readonly onClick: () => void;
+}
+
+/** By itself, so that the lens is not drawn again whenever the graph moves. */
+function ZoomButton({ label, sign, camera, limit, onClick }: ZoomButtonProps) {
+  const isDone = useComputed(() => camera.value.scale === limit);
+  return (
+    <button type="button" onClick={onClick} disabled={isDone.value} aria-label={label}>
+      {sign}
+    </button>
+  );
+}
+
 /** The phases of what each box stands for. */
-function phasesOf(model: LensProps["model"], graph: DrawnGraph): ReadonlyMap<string, readonly StepPhase[]> {
-  const phaseOf = new Map(model.steps().map(({ id, phase }) => [id, phase]));
+function phasesOf(steps: readonly StepView[], graph: DrawnGraph): ReadonlyMap<string, readonly StepPhase[]> {
+  const phaseOf = new Map(steps.map(({ id, phase }) => [id, phase]));
   return new Map(
     graph.nodes.map(({ id, members }) => [
       id,

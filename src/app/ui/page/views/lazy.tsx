@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { Failure, Loading } from "../parts/states.tsx";
 
 /** A component whose code is loaded when it is first shown. */
@@ -20,7 +20,7 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): C
         },
       );
     };
-    useEffect(() => {
+    useLayoutEffect(() => {
       if (loaded === undefined) open();
     }, []);
     if (failure.value !== undefined) return <Failure thrown={failure.value} onRetry={open} />;

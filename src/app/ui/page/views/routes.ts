@@ -5,20 +5,27 @@ export interface Route {
   readonly pattern: string;
   /** Link in the frame. `keys` go there. */
   readonly nav?: { readonly label: string; readonly keys: string; readonly path: string };
-  readonly load: () => Promise<{ readonly View: ComponentType<ViewProps> }>;
+  /** Absent for Runs, where most people begin: it is a part of the first script. */
+  readonly load?: () => Promise<{ readonly View: ComponentType<ViewProps> }>;
 }
-
-const sources = () => import("./sources.tsx");
 
 /** All pages, the first that matches wins. A view is a module of its own that exports `View`. */
 export const routes: readonly Route[] = [
-  { pattern: "/runs", nav: { label: "Runs", keys: "g r", path: "/runs" }, load: () => import("./runs.tsx") },
+  { pattern: "/runs", nav: { label: "Runs", keys: "g r", path: "/runs" } },
   { pattern: "/runs/:dialect/:namespace/:name", load: () => import("./run.tsx") },
   { pattern: "/logs/:dialect/:namespace/:name", load: () => import("./log.tsx") },
-  { pattern: "/sources", nav: { label: "Sources", keys: "g o", path: "/sources" }, load: sources },
+  {
+    pattern: "/sources",
+    nav: { label: "Sources", keys: "g o", path: "/sources" },
+    load: () => import("./sources.tsx"),
+  },
   { pattern: "/sources/:dialect/:namespace/:kind/:name", load: () => import("./source.tsx") },
   { pattern: "/compare/:dialect/:namespace/:name/:other", load: () => import("./compare.tsx") },
-  { pattern: "/fleet/*", nav: { label: "Fleet", keys: "g f", path: "/fleet" }, load: () => import("./fleet.tsx") },
+  {
+    pattern: "/fleet/*",
+    nav: { label: "Fleet", keys: "g f", path: "/fleet" },
+    load: () => import("./fleet.tsx"),
+  },
   {
     pattern: "/approvals",
     nav: { label: "Approvals", keys: "g a", path: "/approvals" },
@@ -35,6 +42,14 @@ export const routes: readonly Route[] = [
     nav: { label: "Schedules", keys: "g c", path: "/schedules" },
     load: () => import("./schedules.tsx"),
   },
-  { pattern: "/events", nav: { label: "Events", keys: "g e", path: "/events" }, load: () => import("./events.tsx") },
-  { pattern: "/system", nav: { label: "System", keys: "g y", path: "/system" }, load: () => import("./system.tsx") },
+  {
+    pattern: "/events",
+    nav: { label: "Events", keys: "g e", path: "/events" },
+    load: () => import("./events.tsx"),
+  },
+  {
+    pattern: "/system",
+    nav: { label: "System", keys: "g y", path: "/system" },
+    load: () => import("./system.tsx"),
+  },
 ];

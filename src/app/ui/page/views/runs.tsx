@@ -1,5 +1,5 @@
 import { type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { RunSummary } from "#app/ui/wire.ts";
 import { formatFilter, parseFilter, runPhases, togglePhase } from "../data/filter.ts";
 import { confirmAloud } from "../data/page.ts";
@@ -18,7 +18,8 @@ import { GapRow, useVirtualRows } from "../parts/virtual.tsx";
 export function View() {
   const line = useComputed(() => place.value.query.get("filter") ?? "");
   const list = useMemo(() => new RunList(parseFilter(line.value)), [line.value]);
-  useEffect(() => {
+  // Asked for before the browser paints the frame around it.
+  useLayoutEffect(() => {
     void list.open();
     return () => list.close();
   }, [list]);
@@ -132,7 +133,7 @@ function RunTable({ list, isFiltered }: { readonly list: RunList; readonly isFil
   const height = rowHeight();
   const { scroller, shown, reveal } = useVirtualRows<HTMLDivElement>(order.length, height, headHeight);
   const current = useSignal(-1);
-  const { first, end } = shown.value;
+  const { first, end } = shown;
   useEffect(() => {
     if (end >= order.length - 40) void list.more();
   }, [end, order.length]);

@@ -117,7 +117,7 @@ function Grid({ grid: { source, steps } }: { readonly grid: SourceGrid }) {
     { keys: "ArrowLeft", label: "Previous run, in the grid", run: move(0, -1) },
     { keys: "c", label: "Compare the run with the one before it", run: () => compare(source, runs, current.peek()) },
   ]);
-  const { first, end } = shown.value;
+  const { first, end } = shown;
   return (
     <>
       <Said source={source} runs={runs} rows={rows} current={current} />

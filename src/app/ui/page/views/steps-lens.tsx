@@ -67,7 +67,7 @@ export function StepsLens({ model, selected, select }: LensProps) {
         <p>The steps appear as soon as the run is planned.</p>
       </Empty>
     );
-  const { first, end } = shown.value;
+  const { first, end } = shown;
   return (
     <>
       {(order.length >= leastFiltered || isFiltered) && <StepFilterLine model={model} filter={filter} />}

@@ -70,7 +70,7 @@ export function TimelineLens({ model, selected, select }: LensProps) {
     event.preventDefault();
     zoomBy(event.deltaY < 0 ? 1.25 : 0.8, event.clientX);
   };
-  const { first, end: last } = shown.value;
+  const { first, end: last } = shown;
   const width = `${100 * zoom.value}%`;
   return (
     <div class="timeline">
