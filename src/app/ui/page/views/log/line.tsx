@@ -1,3 +1,4 @@
+import { useMemo } from "preact/hooks";
 import { settings } from "../../data/settings.ts";
 import { formatAbsolute } from "../../data/time.ts";
 import { cutPieces, cutText, parseLine, type Piece, type Style } from "./ansi.ts";
@@ -21,9 +22,6 @@ interface LogLineProps {
   readonly kind: string;
   /** Of a title: whether its section is open. */
   readonly isOpen: boolean | undefined;
-  readonly onSelect: (number: number, isRange: boolean) => void;
-  readonly onFold: (number: number) => void;
-  readonly onShowAll: (number: number) => void;
 }
 
 const classOf = ({ text, ground, ...marks }: Style): string => {
@@ -78,44 +76,36 @@ function stampOf(time: number | undefined, start: number | undefined, stamps: St
   return formatAbsolute(time, settings.zone.value);
 }
 
+/** Its buttons are of the classes `log-number`, `log-title` and `link`: who draws the lines listens to all of them. */
 export function LogLineRow(props: LogLineProps) {
-  const { number, line, stamps, kind, isOpen } = props;
-  const stamp = stampOf(line?.time, props.start, stamps);
-  return (
-    <div class={`log-line ${kind}`} data-line={number}>
-      <button
-        type="button"
-        class="log-number"
-        tabIndex={-1}
-        aria-label={`Select line ${number}`}
-        onClick={(event) => props.onSelect(number, event.shiftKey)}
-      >
-        {number}
-      </button>
-      {stamps !== "off" && <span class="log-stamp">{stamp}</span>}
-      <span class="log-stream">{line?.stream === "stderr" && <abbr title="Standard error">err</abbr>}</span>
-      <span class="log-text">
-        {line === undefined ? (
-          <span class="muted">…</span>
-        ) : isOpen === undefined ? (
-          <Text {...props} line={line} />
-        ) : (
-          <button
-            type="button"
-            class="log-title"
-            tabIndex={-1}
-            aria-expanded={isOpen}
-            onClick={() => props.onFold(number)}
-          >
-            {line.mark?.is === "group" ? cutText(line.mark.title, longestShown) : "Group"}
-          </button>
-        )}
-      </span>
-    </div>
+  const { number, line, stamps, start, search, kind, isOpen } = props;
+  // Most of what is drawn while one scrolls was there before.
+  return useMemo(
+    () => (
+      <div class={`log-line ${kind}`} data-line={number}>
+        <button type="button" class="log-number" tabIndex={-1} aria-label={`Select line ${number}`}>
+          {number}
+        </button>
+        {stamps !== "off" && <span class="log-stamp">{stampOf(line?.time, start, stamps)}</span>}
+        <span class="log-stream">{line?.stream === "stderr" && <abbr title="Standard error">err</abbr>}</span>
+        <span class="log-text">
+          {line === undefined ? (
+            <span class="muted">…</span>
+          ) : isOpen === undefined ? (
+            <Text line={line} search={search} />
+          ) : (
+            <button type="button" class="log-title" tabIndex={-1} aria-expanded={isOpen}>
+              {line.mark?.is === "group" ? cutText(line.mark.title, longestShown) : "Group"}
+            </button>
+          )}
+        </span>
+      </div>
+    ),
+    [number, line, stamps, start, search, kind, isOpen, settings.zone.value],
   );
 }
 
-function Text({ line, search, number, onShowAll }: LogLineProps & { readonly line: StoredLine }) {
+function Text({ line, search }: { readonly line: StoredLine; readonly search: string }) {
   const { mark } = line;
   const own = mark !== undefined && "text" in mark ? mark.text : line.text;
   const { pieces } = parseLine(own.length > longestParsed ? cutText(own, longestParsed) : own, line.style);
@@ -124,7 +114,7 @@ function Text({ line, search, number, onShowAll }: LogLineProps & { readonly lin
       {mark !== undefined && "text" in mark && <strong class="log-mark">{mark.is} </strong>}
       <Pieces pieces={cutPieces(pieces, longestShown)} search={search} />
       {own.length > longestShown && (
-        <button type="button" class="link" tabIndex={-1} onClick={() => onShowAll(number)}>
+        <button type="button" class="link" tabIndex={-1}>
           … show all {own.length.toLocaleString("en")} characters
         </button>
       )}

@@ -100,6 +100,14 @@ export function LogBody(props: LogBodyProps) {
     else if (isFollowing && wentUp) props.onLeaveEnd();
     else if (!isFollowing && current.scrollTop + current.clientHeight >= current.scrollHeight - 4) props.onReachEnd();
   };
+  const onClick = (event: MouseEvent): void => {
+    const button = event.target instanceof Element ? event.target.closest("button") : null;
+    const number = Number(button?.closest<HTMLElement>("[data-line]")?.dataset["line"]);
+    if (button === null || Number.isNaN(number)) return;
+    if (button.classList.contains("log-number")) props.onSelect(number, event.shiftKey);
+    else if (button.classList.contains("log-title")) model.fold(number - 1);
+    else props.onShowAll(number);
+  };
   return (
     <div
       class={`log-body${isWrapped ? " is-wrapped" : ""}`}
@@ -113,6 +121,7 @@ export function LogBody(props: LogBodyProps) {
         <div
           class="log-window"
           ref={lines}
+          onClick={onClick}
           style={{ transform: `translateY(${seen.value.top * (1 - scale) + heights.topOf(first)}px)` }}
         >
           <Lines {...props} drawn={drawn} />
@@ -124,18 +133,12 @@ export function LogBody(props: LogBodyProps) {
 
 const placeOf = ({ scrollTop: top, clientHeight: height, clientWidth: width }: HTMLElement) => ({ top, height, width });
 
-function Lines({
-  model,
-  stamps,
-  selection,
-  onSelect,
-  onShowAll,
-  drawn,
-}: LogBodyProps & { readonly drawn: readonly number[] }) {
+function Lines({ model, stamps, selection, drawn }: LogBodyProps & { readonly drawn: readonly number[] }) {
   const start = model.store.line(0)?.time;
   const search = model.search.value.toLowerCase();
-  const errors = new Set(model.errors.value);
-  const titles = new Map(model.sections.value.map((section) => [section.line, section]));
+  const [found, sections] = [model.errors.value, model.sections.value];
+  const errors = useMemo(() => new Set(found), [found]);
+  const titles = useMemo(() => new Set(sections.map(({ line }) => line)), [sections]);
   const isSelected = (number: number): boolean =>
     selection !== undefined && number >= selection.first && number <= selection.last;
   return (
@@ -154,9 +157,6 @@ function Lines({
             model.isFiltered.value && model.rows.value.isAfterGap(line) ? "is-after-gap" : "",
           ].join(" ")}
           isOpen={titles.has(line) ? !model.folded.value.has(line) : undefined}
-          onSelect={onSelect}
-          onFold={(number) => model.fold(number - 1)}
-          onShowAll={onShowAll}
         />
       ))}
     </>

@@ -7,7 +7,7 @@ import { stream } from "../../data/server.ts";
 import { clock } from "../../data/time.ts";
 import { errorPattern, hiddenOf, type Section, sectionsOf } from "./log-marks.ts";
 import { LogRows, spansAround, spansWithout } from "./log-rows.ts";
-import { errorsOf, matchesOf } from "./log-search.ts";
+import { ErrorSearch, matchesOf } from "./log-search.ts";
 import { LogStore } from "./log-store.ts";
 
 export interface LogName {
@@ -47,6 +47,7 @@ export class LogModel {
     const folded = this.sections.value.filter(({ line }) => this.folded.value.has(line)).map(hiddenOf);
     return new LogRows(spansWithout(total, [{ first: 0, end: this.store.first.value }, ...folded]));
   });
+  #errors: { readonly text: string; readonly search: ErrorSearch } | undefined;
   readonly #name: LogName;
   readonly #ends: (() => void)[] = [];
   #cancelTyping: () => void = () => undefined;
@@ -118,6 +119,8 @@ export class LogModel {
   /** Searches once the person stops typing. */
   searchFor(text: string): void {
     this.search.value = text;
+    // What was found is of another text.
+    this.isSearching.value = text !== "";
     this.#cancelTyping();
     this.#cancelTyping = clock.after(typingMs, () => void this.#search(text));
   }
@@ -127,7 +130,6 @@ export class LogModel {
       this.matches.value = { count: 0, lines: [] };
       return;
     }
-    this.isSearching.value = true;
     try {
       const { total, isOver } = this.store;
       const { step, attempt } = this.#query();
@@ -141,14 +143,18 @@ export class LogModel {
       if (this.search.peek() === text) this.matches.value = found ?? matchesOf(this.store, text);
     } catch {
       // What is here is searched, as for a log that still grows.
-      this.matches.value = matchesOf(this.store, text);
+      if (this.search.peek() === text) this.matches.value = matchesOf(this.store, text);
     }
-    this.isSearching.value = false;
+    if (this.search.peek() === text) this.isSearching.value = false;
   }
 
   #findErrors(): void {
-    const pattern = errorPattern(this.errorPattern.peek());
-    if (pattern !== undefined) this.errors.value = errorsOf(this.store, pattern);
+    const text = this.errorPattern.peek();
+    if (this.#errors?.text !== text) {
+      const pattern = errorPattern(text);
+      this.#errors = pattern === undefined ? undefined : { text, search: new ErrorSearch(pattern) };
+    }
+    if (this.#errors !== undefined) this.errors.value = this.#errors.search.of(this.store);
   }
 
   #follow(): void {

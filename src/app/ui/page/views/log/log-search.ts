@@ -9,24 +9,39 @@ const longestSearched = 100_000;
 
 const readable = ({ text }: StoredLine): string => plainText(text.slice(0, longestSearched));
 
-function matching(store: LogStore, isMatch: (text: string) => boolean): LogMatches {
-  const lines: number[] = [];
-  let count = 0;
-  store.forEach((line, number) => {
-    if (!isMatch(readable(line))) return;
-    count += 1;
-    if (lines.length < mostListed) lines.push(number);
-  });
-  return { count, lines };
-}
-
 /** Lines of the store that hold the text, without regard to case. */
 export function matchesOf(store: LogStore, text: string): LogMatches {
   const wanted = text.toLowerCase();
-  return wanted === "" ? { count: 0, lines: [] } : matching(store, (line) => line.toLowerCase().includes(wanted));
+  const found: number[] = [];
+  if (wanted !== "")
+    store.forEachChunk((lines, first) =>
+      lines.forEach((line, index) => {
+        if (readable(line).toLowerCase().includes(wanted)) found.push(first + index);
+      }),
+    );
+  return { count: found.length, lines: found.slice(0, mostListed) };
 }
 
-/** Lines of the store at which something failed. */
-export function errorsOf(store: LogStore, pattern: RegExp): readonly number[] {
-  return matching(store, (line) => pattern.test(line.slice(0, 2000))).lines;
+/** Lines at which something failed. Of a log that grows only what is new is searched. */
+export class ErrorSearch {
+  readonly #pattern: RegExp;
+  readonly #known = new WeakMap<readonly StoredLine[], readonly number[]>();
+
+  constructor(pattern: RegExp) {
+    this.#pattern = pattern;
+  }
+
+  of(store: LogStore): readonly number[] {
+    const found: number[] = [];
+    store.forEachChunk((lines, first) => {
+      const known = this.#known.get(lines) ?? this.#search(lines, first);
+      this.#known.set(lines, known);
+      found.push(...known);
+    });
+    return found.slice(0, mostListed);
+  }
+
+  #search(lines: readonly StoredLine[], first: number): readonly number[] {
+    return lines.flatMap((line, index) => (this.#pattern.test(readable(line).slice(0, 2000)) ? [first + index] : []));
+  }
 }

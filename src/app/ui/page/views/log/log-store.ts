@@ -113,10 +113,9 @@ export class LogStore {
     return [...this.#marks].map(([line, mark]) => ({ line, mark })).sort((a, b) => a.line - b.line);
   }
 
-  /** Every line that is here, in order. */
-  forEach(look: (line: StoredLine, number: number) => void): void {
-    for (const key of [...this.#chunks.keys()].sort((a, b) => a - b))
-      this.#chunks.get(key)?.lines.forEach((line, index) => look(line, key * chunkLines + index));
+  /** Lines that are here, in order, with the number of the first; the list of a chunk is another one when lines are added. */
+  forEachChunk(look: (lines: readonly StoredLine[], first: number) => void): void {
+    for (const [key, { lines }] of [...this.#chunks].sort(([a], [b]) => a - b)) look(lines, key * chunkLines);
   }
 
   /** Lines that came, by request or because the log grows. */

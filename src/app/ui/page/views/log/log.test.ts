@@ -4,7 +4,7 @@ import { formatLineRange, parseLineRange } from "./line-range.ts";
 import { splitLinks } from "./links.ts";
 import { errorPattern, hiddenOf, markOf, neighbour, sectionsOf } from "./log-marks.ts";
 import { LogRows, spansAround, spansWithout } from "./log-rows.ts";
-import { errorsOf, matchesOf } from "./log-search.ts";
+import { ErrorSearch, matchesOf } from "./log-search.ts";
 import { chunkLines, LogStore } from "./log-store.ts";
 
 /** A log of this many lines on a server that counts requests. */
@@ -44,8 +44,8 @@ describe("the store of lines", () => {
       await expect.poll(() => store.line(first)).toBeDefined();
     }
     let kept = 0;
-    store.forEach(() => {
-      kept += 1;
+    store.forEachChunk((lines) => {
+      kept += lines.length;
     });
     expect(kept).toBeLessThan(30_000);
     expect(store.line(59_999)).toBeDefined();
@@ -126,8 +126,11 @@ test("errors are found as programs report them, and not in ordinary text", () =>
   const store = new LogStore(serverOf(0).fetch);
   const lines = [...failing, ...fine].map((text) => ({ text }));
   store.take({ from: 0, lines, total: lines.length, isOver: true });
-  const pattern = errorPattern("");
-  expect(pattern === undefined ? [] : errorsOf(store, pattern)).toEqual(failing.map((_, index) => index));
+  const search = new ErrorSearch(errorPattern("") ?? /never/);
+  const expected = failing.map((_, index) => index);
+  expect(search.of(store)).toEqual(expected);
+  store.take({ from: lines.length, lines: [{ text: "FATAL: late" }], total: lines.length + 1, isOver: true });
+  expect(search.of(store)).toEqual([...expected, lines.length]);
   expect(errorPattern("(")).toBeUndefined();
 });
 
