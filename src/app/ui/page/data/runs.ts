@@ -12,7 +12,7 @@ import type { StreamHandle } from "./stream.ts";
 export type Load = { readonly is: "loading" | "ready" } | { readonly is: "failed"; readonly thrown: unknown };
 export type Counts = Readonly<Partial<Record<RunPhase, number>>>;
 
-/** What fills the largest screen is there soon; then pages for a reader who scrolls. A list is renewed up to `mostAtOnce`. */
+/** What fills a screen, then pages for a reader who scrolls; a list that is there is renewed up to `mostAtOnce`. */
 const [firstPage, pageSize, mostAtOnce] = [100, 500, 1000];
 /** Longer lists are cut: the filter finds the rest. */
 const mostRows = 20_000;

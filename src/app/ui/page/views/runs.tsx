@@ -141,7 +141,10 @@ function RunTable({ list, isFiltered }: { readonly list: RunList; readonly isFil
     const next = Math.max(0, Math.min(order.length - 1, current.peek() + by));
     current.value = next;
     reveal(next);
-    clock.after(30, () => document.getElementById(`run-${next}`)?.focus({ preventScroll: true }));
+    const row = (): HTMLElement | null => document.getElementById(`run-${next}`);
+    // One that is far away is drawn first.
+    if (row() === null) clock.after(30, () => row()?.focus({ preventScroll: true }));
+    else row()?.focus({ preventScroll: true });
   };
   const open = (): boolean => {
     const run = list.row(order[current.peek()] ?? "")?.peek();

@@ -113,7 +113,7 @@ export class LogStore {
     return [...this.#marks].map(([line, mark]) => ({ line, mark })).sort((a, b) => a.line - b.line);
   }
 
-  /** Lines that are here, in order, with the number of the first; the list of a chunk is another one when lines are added. */
+  /** Lines that are here, in order, with the number of the first. A chunk to which lines are added is another list. */
   forEachChunk(look: (lines: readonly StoredLine[], first: number) => void): void {
     for (const [key, { lines }] of [...this.#chunks].sort(([a], [b]) => a - b)) look(lines, key * chunkLines);
   }
