@@ -85,7 +85,7 @@ const integration = [
   "src/dialects/wharf/{repository,results,results-api,worker,worker-api,world}/**/*.test.ts",
   "src/dialects/rebar/api/**/*.test.ts",
   "src/dialects/rebar/agent/{agent-and-server,client,helper,open-agent}.test.ts",
-  "src/dialects/rebar/{contexts/programs,drpcli/cli,drpcli/jq}.test.ts",
+  "src/dialects/rebar/{contexts/programs,drpcli/cli,drpcli/jq,drpcli/on-server}.test.ts",
   "src/app/{server,cli/commands}/**/*.test.ts",
   "src/app/cli/{execute,source-texts,wharf-dry-run}.test.ts",
   "bench/{harness,load}/*.test.ts",

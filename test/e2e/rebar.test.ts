@@ -274,6 +274,12 @@ test("15.37 kubectl lists the machines that clients see, a patch of the workflow
   await server.must("machines", "addprofile", uuid, "kept");
   const remove = ["delete", "profiles.rebar.slipway.dev", "kept", "-n", "rebar"];
   expect((await kubectl.run(remove)).err).toContain("Profile kept is in use by machine patched");
+  const removeAll = [
+    "delete",
+    "--raw",
+    "/apis/rebar.slipway.dev/v1/namespaces/rebar/profiles?fieldSelector=metadata.name%3Dkept",
+  ];
+  expect((await kubectl.run(removeAll)).err).toContain("Profile kept is in use by machine patched");
   await server.must("machines", "removeprofile", uuid, "kept");
   await kubectl.must(remove);
 });
@@ -289,6 +295,11 @@ test("15.22 the task that asks for a reboot once skips its work after it", async
   const first = await agent(uuid);
   expect(first.out).toContain("running the thing");
   expect(await machineOf(uuid)).toMatchObject({ Runnable: false, WorkflowComplete: false });
+  await expect
+    .poll(() => kubectl.must(["get", "events", "-n", "rebar"]))
+    .toMatch(
+      /Normal +NotRunnable +machine\/node-7 +the machine is not Runnable: rocketskates made it so at task reboot-once/,
+    );
   const why = await slipway(["why", "machines.rebar.slipway.dev/node-7", "-n", "rebar"], { env });
   expect(why.out).toContain("asked for reboot");
   const graph = await slipway(["graph", "machines.rebar.slipway.dev/node-7", "-n", "rebar"], { env });

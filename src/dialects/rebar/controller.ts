@@ -1,4 +1,11 @@
-import { controllerFor, getOrUndefined, type Manager, refTo } from "#kernel/kit/index.ts";
+import {
+  controllerFor,
+  type EventRecorder,
+  getOrUndefined,
+  type Manager,
+  refTo,
+  regardingOf,
+} from "#kernel/kit/index.ts";
 import { keyOf, splitKey } from "#kernel/model/index.ts";
 import {
   actionsFor,
@@ -12,16 +19,23 @@ import {
 import { kindOf } from "./kinds.ts";
 import { Refused } from "./failure.ts";
 import { isCurrent, steer } from "./run-actions.ts";
+import { noticesOf } from "./notices.ts";
 import type { RebarServer } from "./open-server.ts";
 
 const { machines: Machine } = kindOf;
 
-/** Adds the controller that answers RunActions for machines. */
+/** Adds the controller that answers RunActions for machines, and records their turns as Events. */
 export function addController(manager: Manager, server: Promise<RebarServer>): void {
   const { client } = manager;
   const actions = manager.mirror<RunAction>(RunAction);
   actions.addIndex(targetIndex, targetKeys);
   const machines = manager.mirror(Machine);
+  const recorder = manager.recorder({ controller: "slipway.dev/rebar-controller", instance: "slipway" });
+  server.then(
+    ({ store }) => recordTurns(store, recorder),
+    // Who waits for the server says why there is none.
+    () => undefined,
+  );
   controllerFor(manager, "rebar-machine")
     // Their runs change with every job.
     .for(Machine, { predicates: [({ type }) => type !== "update"] })
@@ -43,6 +57,17 @@ export function addController(manager: Manager, server: Promise<RebarServer>): v
         }
       },
     });
+}
+
+function recordTurns(store: RebarServer["store"], recorder: EventRecorder): void {
+  store.listen((event) => {
+    if (event.Type !== "machines") return;
+    const machine = store.world.get("machines", event.Key);
+    const stored = store.storedOf("machines", event.Key);
+    if (machine === undefined || stored === undefined) return;
+    for (const { type, reason, message } of noticesOf(event, store.world.get("jobs", machine.CurrentJob)))
+      recorder.record({ type, reason, action: "Reconcile", note: message, regarding: regardingOf(stored) });
+  });
 }
 
 /** What the rules refuse is an answer; anything else is tried again. */

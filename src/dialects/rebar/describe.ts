@@ -36,8 +36,13 @@ export function describeMachine(object: KubeObject, { now }: DescribeOptions): s
     step.id,
     step.phase,
     step.startedAt === undefined ? "-" : formatAge(now - step.startedAt),
+    step.startedAt === undefined || step.finishedAt === undefined ? "-" : formatAge(step.finishedAt - step.startedAt),
+    step.attempt > 1 ? `${step.attempt}` : "",
     step.message ?? "",
   ]);
-  const table = rows.length === 0 ? ["Tasks:  none"] : tableOf([[" ", "TASK", "PHASE", "STARTED", "MESSAGE"], ...rows]);
+  const table =
+    rows.length === 0
+      ? ["Tasks:  none"]
+      : tableOf([[" ", "TASK", "PHASE", "STARTED", "TOOK", "TRIES", "MESSAGE"], ...rows]);
   return [...pairsOf(head), "", ...table, ""].join("\n");
 }

@@ -1,4 +1,5 @@
 import type { ServerCondition } from "#kernel/dialect/index.ts";
+import { type Job, zeroTime } from "./objects.ts";
 
 // Texts that people see.
 
@@ -14,6 +15,17 @@ export const whyNot = {
       ? "the machine's agent has not asked for the next task"
       : `no agent of context ${context} has asked for it`,
 } as const;
+
+/** Why a machine is not Runnable, as its current job tells. */
+export function sinceOf(job: Job | undefined): string {
+  if (job === undefined) return "someone made it so, or its boot environment changed";
+  const time = job.EndTime === zeroTime ? "" : ` at ${job.EndTime}`;
+  if (job.State === "incomplete")
+    return `task ${job.Task} ended incomplete${job.ExitState === "complete" ? "" : ` and asked for ${job.ExitState}`}`;
+  if (job.ExitState === "reboot" || job.ExitState === "poweroff" || job.ExitState === "stop")
+    return `task ${job.Task} asked for ${job.ExitState}${time}`;
+  return `someone made it so after task ${job.Task}${time}, or its boot environment changed`;
+}
 
 export const knownPassword = (isTrue: boolean): ServerCondition => ({
   type: "WellKnownPassword",

@@ -2,6 +2,7 @@ import { type Instant, isJsonObject, type JsonObject, numberAt, parseInstant, te
 import type { KubeObject } from "#kernel/model/index.ts";
 import { recordsIn } from "./store/codec.ts";
 import type { Job } from "./objects.ts";
+import { type EndedJob, endedJobs } from "./times.ts";
 
 /** What the stored machine says of its task list. */
 export interface TaskListState {
@@ -16,6 +17,8 @@ export interface TaskListState {
   readonly stage: string;
   /** When the list was begun. */
   readonly begun: Instant | undefined;
+  /** Of this pass of the list, by entry. */
+  readonly ended: ReadonlyMap<number, readonly EndedJob[]>;
 }
 
 export function stateOf({ spec, status }: KubeObject): TaskListState {
@@ -23,6 +26,7 @@ export function stateOf({ spec, status }: KubeObject): TaskListState {
   const now: JsonObject = isJsonObject(status) ? status : {};
   // Before a direct edit has its effects, the state is the one before it.
   const isPending = now["writes"] === undefined || now["before"] !== undefined;
+  const begun = parseInstant(textAt(now, "begun") ?? "");
   return {
     entries: textsIn(fields["Tasks"]),
     cursor: isPending ? undefined : (numberAt(fields, "CurrentTask") ?? 0),
@@ -32,7 +36,8 @@ export function stateOf({ spec, status }: KubeObject): TaskListState {
     errors: textsIn(now["errors"]),
     context: textAt(fields, "Context") ?? "",
     stage: textAt(fields, "Stage") ?? "",
-    begun: parseInstant(textAt(now, "begun") ?? ""),
+    begun,
+    ended: endedJobs(textAt(now, "times") ?? "", begun ?? 0),
   };
 }
 

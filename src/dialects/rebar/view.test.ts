@@ -115,3 +115,28 @@ test("a machine with a UUID for a name is described with its title", () => {
   expect(named("web-2")).toMatch(/^Title: +web-2$/m);
   expect(named("m")).not.toContain("Title:");
 });
+
+test("entries that are done have the times of their jobs, and those that were tried again their attempts", () => {
+  const begun = Date.parse("2026-01-02T03:04:05Z");
+  const status = {
+    writes: 9,
+    available: true,
+    errors: [],
+    begun: "2026-01-02T03:04:05Z",
+    times: "1:0+0 2:1000+2000! 2:5000+500 4:6000+100!",
+  };
+  const again = job("running", 4, { StartTime: "2026-01-02T03:04:15Z" });
+  const object = machine({ CurrentTask: 4, currentJobRecord: again }, status);
+  const [, boot, first, , second] = viewMachine(object).steps;
+  expect(boot).toMatchObject({ startedAt: begun, finishedAt: begun, attempt: 1 });
+  expect(first).toMatchObject({
+    attempt: 2,
+    startedAt: begun + 1000,
+    attemptAt: begun + 5000,
+    finishedAt: begun + 5500,
+    earlier: [{ attempt: 1, startedAt: begun + 1000, finishedAt: begun + 3000, reason: "Failed" }],
+  });
+  expect(second).toMatchObject({ attempt: 2, startedAt: begun + 6000, attemptAt: begun + 10_000 });
+  expect(second).not.toHaveProperty("finishedAt");
+  expect(describeMachine(object, { now: begun + 20_000 })).toMatch(/^ +a +Succeeded +19s +4s +2/m);
+});

@@ -1,8 +1,9 @@
 import { isJsonObject, parseInstant, textAt } from "#lib/base/index.ts";
 import type { ActionName, ObjectRef, RunPhase, RunView, StepPhase, StepView } from "#engine/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
-import { whyNot } from "./messages.ts";
+import { sinceOf, whyNot } from "./messages.ts";
 import { type Job, zeroTime } from "./objects.ts";
+import type { EndedJob } from "./times.ts";
 import { entryIds, isCanceled, isRoll, stateOf, type TaskListState } from "./state.ts";
 
 /** A machine as a run whose steps are the entries of its task list. */
@@ -90,16 +91,6 @@ function reasonOf(state: TaskListState, phase: RunPhase): { readonly reason?: st
   return { reason: "NotRunnable", message: whyNot.notRunnable(sinceOf(job)) };
 }
 
-function sinceOf(job: Job | undefined): string {
-  if (job === undefined) return "someone made it so, or its boot environment changed";
-  const time = job.EndTime === zeroTime ? "" : ` at ${job.EndTime}`;
-  if (job.State === "incomplete")
-    return `task ${job.Task} ended incomplete${job.ExitState === "complete" ? "" : ` and asked for ${job.ExitState}`}`;
-  if (job.ExitState === "reboot" || job.ExitState === "poweroff" || job.ExitState === "stop")
-    return `task ${job.Task} asked for ${job.ExitState}${time}`;
-  return `someone made it so after task ${job.Task}${time}, or its boot environment changed`;
-}
-
 const actionsOf = (phase: RunPhase): readonly ActionName[] => {
   if (phase === "Succeeded") return ["retry"];
   if (phase === "Failed" || phase === "Canceled") return ["retry", "resume"];
@@ -124,8 +115,7 @@ function viewEntry(state: TaskListState, at: number, ids: readonly string[], run
     dependencies: before === undefined ? [] : [before],
     waitingFor: before === undefined || phase !== "Pending" || entryDone(state, at - 1) ? [] : [before],
     rank: at,
-    attempt: own === undefined && phase !== "Succeeded" ? 0 : 1,
-    ...(own === undefined ? {} : entryTimes(own)),
+    ...attemptsOf(own, state.ended.get(at) ?? [], phase),
     ...entryReason(state, own, phase),
     logs: hasLog ? [{ name: entry, object: run, container: id, isOwn: true, attempt: 1 }] : [],
     artifacts: [],
@@ -133,7 +123,35 @@ function viewEntry(state: TaskListState, at: number, ids: readonly string[], run
   };
 }
 
-function entryTimes({ StartTime, EndTime, State }: Job) {
+type Times = Pick<StepView, "startedAt" | "finishedAt">;
+
+/** Several jobs of one entry are attempts of its step. */
+function attemptsOf(own: Job | undefined, ended: readonly EndedJob[], phase: StepPhase) {
+  const isOver = own === undefined || !isRunning(own);
+  const now = own === undefined || (isOver && own.State !== "incomplete") ? ended.at(-1) : undefined;
+  const before = now === undefined ? ended : ended.slice(0, -1);
+  const times = own === undefined ? timesOfEnded(now) : entryTimes(own);
+  const [first] = ended;
+  const isThere = own !== undefined || now !== undefined || phase === "Succeeded";
+  const attempt = isThere ? before.length + 1 : 0;
+  if (before.length === 0 || first === undefined) return { attempt, ...times };
+  return {
+    attempt,
+    ...times,
+    startedAt: first.startedAt,
+    ...(times.startedAt === undefined ? {} : { attemptAt: times.startedAt }),
+    earlier: before.map((job, index) => ({
+      attempt: index + 1,
+      ...timesOfEnded(job),
+      ...(job.hasFailed ? { reason: "Failed", message: "the job failed" } : {}),
+    })),
+  };
+}
+
+const timesOfEnded = (job: EndedJob | undefined): Times =>
+  job === undefined ? {} : { startedAt: job.startedAt, finishedAt: job.finishedAt };
+
+function entryTimes({ StartTime, EndTime, State }: Job): Times {
   const [start, end] = [
     instantOf(StartTime),
     State === "created" || State === "running" ? undefined : instantOf(EndTime),

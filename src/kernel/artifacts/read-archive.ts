@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { extract, type Header } from "tar-stream";
@@ -20,15 +21,17 @@ export interface ArchiveEntry {
 /**
  * The entries of a tar.gz one after the other, in constant memory. Throws an `ArtifactError` for an archive that is
  * damaged, cut off, or has other entries than files, directories and symbolic links. The source is closed in any case.
+ * `unzip` makes the stream that undoes another compression.
  */
 export async function readArchive(
   source: AsyncIterable<Buffer>,
   each: (entry: ArchiveEntry) => Promise<void>,
+  unzip: () => Duplex = createGunzip,
 ): Promise<void> {
   const archive = extract();
   const tail = new Tail();
   const start = new Start(source);
-  const unzipped = pipeline(start.bytes(), createGunzip(), (bytes: AsyncIterable<Buffer>) => tail.seen(bytes), archive);
+  const unzipped = pipeline(start.bytes(), unzip(), (bytes: AsyncIterable<Buffer>) => tail.seen(bytes), archive);
   const failure = unzipped.then(
     () => undefined,
     (thrown: unknown) => ({ thrown }),

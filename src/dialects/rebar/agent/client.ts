@@ -38,6 +38,9 @@ export interface Call {
   readonly body?: JsonValue;
   /** Instead of `body`. */
   readonly bytes?: Uint8Array | AsyncIterable<Uint8Array>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** How long the server may be silent; two minutes by default. */
+  readonly patience?: Millis;
   readonly signal: AbortSignal;
 }
 
@@ -140,7 +143,7 @@ export class RebarClient {
   }
 
   #send(method: string, path: Path, call: Call, authorization: string): Promise<IncomingMessage> {
-    const { query = [], body, bytes, signal } = call;
+    const { query = [], body, bytes, headers = {}, patience = requestLimit, signal } = call;
     const search = query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join("&");
     const url = `${this.endpoint}/api/v3/${path.map(escaped).join("/")}${search === "" ? "" : `?${search}`}`;
     const payload = bytes ?? (body === undefined ? undefined : Buffer.from(JSON.stringify(body)));
@@ -154,11 +157,12 @@ export class RebarClient {
         headers: {
           accept: "application/json, application/octet-stream",
           authorization,
+          ...headers,
           ...(payload === undefined ? {} : { "content-type": type }),
           ...(payload instanceof Uint8Array ? { "content-length": payload.length } : {}),
         },
       });
-      sent.setTimeout(requestLimit, () => sent.destroy(new Error("it does not answer")));
+      sent.setTimeout(patience, () => sent.destroy(new Error("it does not answer")));
       sent.once("response", resolve);
       sent.once("error", fail);
       if (payload === undefined || payload instanceof Uint8Array) sent.end(payload);

@@ -1,7 +1,10 @@
+import { spawn } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { Duplex, PassThrough } from "node:stream";
+import { createGunzip } from "node:zlib";
 import { codeOf } from "#lib/base/index.ts";
 import { flushDirectory, makeDirectories } from "#lib/base/index.node.ts";
 import { ArtifactError, mostEntries, readArchive } from "#kernel/artifacts/index.ts";
@@ -115,23 +118,28 @@ export class BlobStore {
     }
   }
 
-  /** Unpacks a tar.gz file beside itself, and keeps it. Links and other special entries are refused. */
+  /** Unpacks a tar archive, also a compressed one, beside itself, and keeps it. Refuses links and special entries. */
   async explode(path: string): Promise<void> {
     const blob = await this.find(path);
     if (blob === undefined) throw new BlobRefusal(404, "Not Found");
     const base = segmentsOf(path).slice(0, -1).join("/");
     let [count, total] = [0, 0];
     const source = this.read(blob, 0, Math.max(blob.size, 1)) as AsyncIterable<Buffer>;
+    const unzip = unzipOf(await headOf(blob));
     try {
-      await readArchive(source, async (entry) => {
-        if (++count > mostEntries || (total += entry.size) > mostUnpacked)
-          throw new BlobRefusal(413, "the archive is too large");
-        const inner = entry.path.replace(/^\.\/?/, "");
-        if (entry.type === "symlink") throw new BlobRefusal(400, `${entry.path} of the archive is a symbolic link`);
-        if (inner === "") return;
-        if (entry.type === "directory") await this.#makeDirectory(segmentsOf(`${base}/${inner}`));
-        else await this.write(`${base}/${inner}`, entry.body as AsyncIterable<Uint8Array>);
-      });
+      await readArchive(
+        source,
+        async (entry) => {
+          if (++count > mostEntries || (total += entry.size) > mostUnpacked)
+            throw new BlobRefusal(413, "the archive is too large");
+          const inner = entry.path.replace(/^\.\/?/, "");
+          if (entry.type === "symlink") throw new BlobRefusal(400, `${entry.path} of the archive is a symbolic link`);
+          if (inner === "") return;
+          if (entry.type === "directory") await this.#makeDirectory(segmentsOf(`${base}/${inner}`));
+          else await this.write(`${base}/${inner}`, entry.body as AsyncIterable<Uint8Array>);
+        },
+        unzip,
+      );
     } catch (thrown) {
       if (thrown instanceof ArtifactError) throw new BlobRefusal(400, thrown.message);
       throw thrown;
@@ -181,6 +189,36 @@ async function* piecesOf(path: string, start: number, end: number): AsyncGenerat
   } finally {
     await file.close();
   }
+}
+
+/** The first bytes of a file, in hexadecimal. */
+async function headOf({ path }: Blob): Promise<string> {
+  for await (const chunk of piecesOf(path, 0, 6)) return Buffer.from(chunk).toString("hex");
+  return "";
+}
+
+/** Programs that undo a compression, by the first bytes of what they made. */
+const programs = [
+  ["fd377a585a00", "xz"],
+  ["425a68", "bzip2"],
+  ["28b52ffd", "zstd"],
+] as const;
+
+function unzipOf(head: string): () => Duplex {
+  const program = programs.find(([start]) => head.startsWith(start))?.[1];
+  if (program !== undefined) return () => throughProgram(program);
+  return head.startsWith("1f8b") ? createGunzip : () => new PassThrough();
+}
+
+/** What the program fails at cuts the archive off. */
+function throughProgram(program: string): Duplex {
+  const child = spawn(program, ["-dc"], {
+    stdio: ["pipe", "pipe", "ignore"],
+    env: { PATH: "/usr/local/bin:/usr/bin:/bin" },
+  });
+  const stream = Duplex.from({ writable: child.stdin, readable: child.stdout });
+  child.once("error", (thrown) => void stream.destroy(thrown));
+  return stream;
 }
 
 async function makeOne(path: string): Promise<void> {

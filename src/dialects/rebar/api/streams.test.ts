@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { get } from "node:http";
 import { join } from "node:path";
@@ -174,7 +175,7 @@ test("no path leaves the directory of files, and symbolic links do not exist", a
 });
 
 test("an archive is unpacked beside itself; one with links or paths that lead out is refused", async () => {
-  const archive = async (entries: readonly (readonly [string, string])[]): Promise<Buffer> => {
+  const plain = async (entries: readonly (readonly [string, string])[]): Promise<Buffer> => {
     const packed = pack();
     for (const [name, text] of entries)
       if (text.startsWith("->")) packed.entry({ name, type: "symlink", linkname: text.slice(2) });
@@ -182,8 +183,9 @@ test("an archive is unpacked beside itself; one with links or paths that lead ou
     packed.finalize();
     const chunks: Buffer[] = [];
     for await (const chunk of packed) chunks.push(chunk as Buffer);
-    return gzipSync(Buffer.concat(chunks));
+    return Buffer.concat(chunks);
   };
+  const archive = async (entries: readonly (readonly [string, string])[]) => gzipSync(await plain(entries));
   const post = async (path: string, entries: readonly (readonly [string, string])[]) =>
     await api.ask("POST", `/isos/${path}?explode=true`, { bytes: await archive(entries), headers: octets });
   expect(
@@ -196,6 +198,19 @@ test("an archive is unpacked beside itself; one with links or paths that lead ou
   ).toBe(201);
   expect((await api.ask("GET", "/isos?path=in")).json).toEqual(["a.tgz", "sub/", "two"]);
   expect((await api.ask("GET", "/isos/in/sub/one")).text).toBe("1");
+  const packings = [
+    ["tar", (bytes) => bytes],
+    ["xz", (bytes) => execFileSync("xz", ["-c"], { input: bytes })],
+    ["bz2", (bytes) => execFileSync("bzip2", ["-c"], { input: bytes })],
+  ] as const satisfies readonly (readonly [string, (bytes: Buffer) => Buffer])[];
+  for (const [name, packed] of packings) {
+    const bytes = packed(await plain([["inner", name]]));
+    const sent = (path: string, part: Buffer) =>
+      api.ask("POST", `/isos/${path}?explode=true`, { bytes: part, headers: octets });
+    expect((await sent(`${name}/whole`, bytes)).code, name).toBe(201);
+    expect((await api.ask("GET", `/isos/${name}/inner`)).text).toBe(name);
+    expect((await sent(`${name}/half`, bytes.subarray(0, bytes.length / 2))).code, name).toBe(400);
+  }
   expect((await post("bad/b.tgz", [["../../out", "1"]])).code).toBe(400);
   expect((await post("bad/c.tgz", [["l", "->/etc/passwd"]])).code).toBe(400);
   expect((await api.ask("POST", "/isos/d.tgz?explode=true", { bytes: Buffer.from("no"), headers: octets })).code).toBe(

@@ -54,6 +54,7 @@ export const status = s.optional(
       s.integer({ description: "Counts the server's own writes; a change without it is a direct edit." }),
     ),
     begun: text("When a machine's task list was begun."),
+    times: text("Jobs of this pass of the list that have ended: INDEX:START+DURATION, ! if failed, in ms since begun."),
     before: s.optional(s.anyObject({ description: "The spec before a direct edit whose effects are still to come." })),
   }),
 );

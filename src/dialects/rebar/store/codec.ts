@@ -9,6 +9,7 @@ import {
   textsAt,
 } from "#lib/base/index.ts";
 import { type Condition, conditionOf, withCondition } from "#kernel/kit/index.ts";
+import { withEnded } from "../times.ts";
 import { apiVersionOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import { asJson } from "../model/read.ts";
 import { bundleLabel, kindOf, machineLabel, revisionLabel } from "../kinds.ts";
@@ -31,6 +32,8 @@ export interface Status {
   readonly before?: JsonObject;
   /** Of a machine: when its task list was begun, which is at -1 before. */
   readonly begun?: string;
+  /** Of a machine: which jobs of this pass of its task list have ended, and when; see `times.ts`. */
+  readonly times?: string;
 }
 
 /** A stored object of one of the collections. */
@@ -166,7 +169,7 @@ export function encodeNext(object: AnyObject, old: Kept, now: Instant, records?:
   return {
     ...old,
     spec: isJob(object) ? recordOf(object) : specOf(object, records),
-    status: statusOf(object, old, now),
+    status: statusOf(object, old, now, records),
   };
 }
 
@@ -177,10 +180,11 @@ function begunAt({ CurrentTask }: Machine, old: Kept | undefined, now: Instant):
   return spec["CurrentTask"] === -1 ? new Date(now).toISOString() : status?.begun;
 }
 
-function statusOf(object: AnyObject, old: Kept | undefined, now: Instant): Status {
+function statusOf(object: AnyObject, old: Kept | undefined, now: Instant, records: Records = noRecords): Status {
   const { Available: available, Errors: errors } = object;
   const { status } = old ?? {};
   let begun: string | undefined;
+  let times: string | undefined;
   let conditions = status?.conditions ?? [];
   const set = (type: string, holds: boolean): void => {
     if (conditionOf(conditions, type)?.status === (holds ? "True" : "False")) return;
@@ -191,10 +195,21 @@ function statusOf(object: AnyObject, old: Kept | undefined, now: Instant): Statu
     set("Runnable", object.Runnable);
     set("Complete", isTaskListDone(object));
     begun = begunAt(object, old, now);
+    if (begun !== undefined && old !== undefined) {
+      const before = begun === status?.begun ? status.times : undefined;
+      times = withEnded(before, begun, records.current, recordsIn(old.spec).current);
+    }
   }
   const writes = (status?.writes ?? 0) + 1;
-  const next = { validated: true, available, errors, conditions, writes, ...(begun === undefined ? {} : { begun }) };
-  return deepFreeze(next);
+  return deepFreeze({
+    validated: true,
+    available,
+    errors,
+    conditions,
+    writes,
+    ...(begun === undefined ? {} : { begun }),
+    ...(times === undefined ? {} : { times }),
+  });
 }
 
 /** Of a bundle's object; undefined for writable ones. */

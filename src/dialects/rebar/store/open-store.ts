@@ -1,6 +1,6 @@
 import { type Clock, keyedSerializer, type Logger, type Random } from "#lib/base/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
-import { isAlreadyExists, type KubeObject, Namespace, type OwnerReference } from "#kernel/model/index.ts";
+import { isAlreadyExists, type KubeObject, Namespace, type OwnerReference, type Stored } from "#kernel/model/index.ts";
 import { features as serverFeatures } from "../api/info.ts";
 import { defaultNamespace } from "../kinds.ts";
 import type { JobLogs } from "../logs.ts";
@@ -52,6 +52,8 @@ export interface OpenStore extends RebarStore {
   readonly tokenKey: Uint8Array;
   /** 32 bytes that open sealed values of this object, made on first use. */
   sealKey(collection: Collection, key: string): Promise<Uint8Array>;
+  /** What the object is stored as; undefined if it is built in, or unknown. */
+  storedOf(collection: Collection, key: string): Stored | undefined;
   /** Ends after the writes that are under way. */
   close(): Promise<void>;
 }
@@ -135,6 +137,7 @@ function storeOver(parts: Parts, close: () => Promise<void>): OpenStore {
     get tokenKey() {
       return parts.tokens.key;
     },
+    storedOf: (collection, key) => mirror.table(collection).entry(key)?.object,
     sealKey: (collection, key) => sealKey(parts, collection, key),
     close,
   };

@@ -406,7 +406,9 @@ async function removeAll(context: ApiContext, call: ResourceCall, exchange: Exch
   negotiate(exchange.request.headers.accept);
   const request = deleteRequest(exchange.query, (await objectBody(context, call, exchange)).value);
   const selected = listRequest(exchange.query, route.namespace);
-  const { deletions, continue: token } = await deleteCollection(context, resource, selected, request);
+  const { deletions, continue: token } = await deleteCollection(context, resource, selected, request, (target) =>
+    reviewDeletion(context, resource, target),
+  );
   const answers = deletions.map(({ answer }) => answer);
   const metadata = {
     resourceVersion: String(context.store.revision),

@@ -15,12 +15,16 @@ export interface CollectionDeletion {
   readonly continue?: string;
 }
 
-/** In list order, up to `limit`. No transaction: a refusal does not undo earlier batches. Skips missing objects. */
+/**
+ * In list order, up to `limit`. No transaction: a refusal, also of `review`, does not undo earlier batches. Skips
+ * missing objects.
+ */
 export async function deleteCollection(
   context: ApiContext,
   resource: ServedResource,
   list: ListRequest,
   request: DeleteRequest,
+  review?: (target: { readonly namespace: string; readonly name: string }) => Promise<void>,
 ): Promise<CollectionDeletion> {
   checkPolicy(request);
   // Objects created after this list stay, as in Kubernetes.
@@ -28,6 +32,7 @@ export async function deleteCollection(
   const deletions: Deletion[] = [];
   for (let start = 0; start < entries.length; start += batchSize) {
     const batch = entries.slice(start, start + batchSize);
+    if (review !== undefined) for (const { key } of batch) await review(key);
     const done = await context.store.write((transaction) =>
       batch.map(({ key, uid }) => {
         // Not a successor of the same name.

@@ -1,4 +1,4 @@
-import { type JsonObject, textAt } from "#lib/base/index.ts";
+import { type JsonObject, messageOf, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
 import { partsOfTasks, withoutTasks, withTasks } from "../patches.ts";
 import { type Call, CliError, objectOrReference, type Query, type Runs } from "../verb.ts";
 import { processJobs } from "./process-jobs.ts";
@@ -25,6 +25,8 @@ export const machineRuns: Runs = {
   async "jobs state"(call) {
     await change(call, "jobs", await currentJob(call), (job) => ({ ...job, State: call.args[2] ?? "" }));
   },
+  "inspect jobs": (call) => inspect(call, undefined, call.args[1]),
+  "inspect tasks": (call) => inspect(call, call.args[1], call.args[2]),
   currentlog: async (call) => writeLog(call, await currentJob(call)),
   async deletejobs(call) {
     const uuid = textAt(await machineOf(call), "Uuid") ?? "";
@@ -59,6 +61,43 @@ async function writeLog(call: Call, job: string): Promise<void> {
   const client = await call.client();
   const log = await client.open("GET", ["jobs", job, "log"], { signal: call.signal });
   for await (const piece of log as AsyncIterable<Buffer>) call.write(piece);
+}
+
+/** Jobs of a machine, newest first; `Meta` gets their logs and actions with `--full`. */
+async function inspect(call: Call, task: string | undefined, index: string | undefined): Promise<void> {
+  if (index !== undefined && !/^\d{1,9}$/.test(index)) throw new CliError(`${index} is not a valid number`);
+  const query = {
+    Machine: textAt(await machineOf(call), "Uuid") ?? "",
+    ...(task === undefined ? {} : { Task: task }),
+    ...(index === undefined ? {} : { offset: index, limit: "1" }),
+    sort: "StartTime",
+    reverse: "true",
+  };
+  const jobs = objectsAt({ jobs: await call.get(["jobs"], Object.entries(query)) }, "jobs");
+  if (!call.flags.has("full")) return call.print([...jobs]);
+  const whole: JsonObject[] = [];
+  for (const job of jobs) whole.push({ ...job, Meta: { ...objectAt(job, "Meta"), ...(await outputOf(call, job)) } });
+  call.print(whole);
+}
+
+/** Texts, under the names that the original's client gives them. */
+async function outputOf(call: Call, job: JsonObject): Promise<Readonly<Record<string, string>>> {
+  const key = textAt(job, "Uuid") ?? "";
+  const log = await logOf(call, key).catch((thrown: unknown) => `Failed to get log: ${messageOf(thrown)}`);
+  try {
+    const actions = objectsAt({ list: await call.get(["jobs", key, "actions"]) }, "list");
+    const contents = actions.map((action, at) => [`action.${at}`, textAt(action, "Content") ?? ""]);
+    return { log, actionCount: `${actions.length}`, ...Object.fromEntries(contents) };
+  } catch (thrown) {
+    return { log, actions: `Failed to get actions for job: ${messageOf(thrown)}` };
+  }
+}
+
+async function logOf(call: Call, job: string): Promise<string> {
+  const pieces: Buffer[] = [];
+  const log = await (await call.client()).open("GET", ["jobs", job, "log"], { signal: call.signal });
+  for await (const piece of log as AsyncIterable<Buffer>) pieces.push(piece);
+  return Buffer.concat(pieces).toString("utf8");
 }
 
 /** Counted from the running task, also beyond the next stage. */

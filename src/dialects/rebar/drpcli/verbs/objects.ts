@@ -1,8 +1,8 @@
 import { aborted, isJsonObject, jsonEquals, type JsonObject, type JsonValue, sleep, textAt } from "#lib/base/index.ts";
-import { isRefused } from "../../agent/client.ts";
+import { type Answer, isRefused } from "../../agent/client.ts";
 import { queryOf } from "../filters.ts";
 import { merged } from "../patches.ts";
-import { type Call, CliError, objectIn, objectOrReference, type Runs } from "../verb.ts";
+import { type Call, CliError, objectIn, objectOrReference, type Runs, textFlag } from "../verb.ts";
 import { change } from "./requests.ts";
 
 /** Verbs that every collection has. */
@@ -12,8 +12,15 @@ export const objectRuns: Runs = {
     const headers = await call.head([name], [...queryOf(call.args), ...call.query]);
     call.print(Number(headers["x-drp-list-filter-count"]));
   },
-  exists: async (call, { name }) => void (await head(call, name)),
-  etag: async (call, { name }) => call.write(`${(await head(call, name)).etag ?? ""}\n`),
+  async show(call, { name }) {
+    const object = (await versionOf(call, "GET", name))?.json;
+    if (object !== undefined) call.print(object);
+  },
+  exists: async (call, { name }) => void (await existing(call, name, () => versionOf(call, "HEAD", name))),
+  async etag(call, { name }) {
+    const { etag = "" } = await existing(call, name, () => call.head([name, call.args[0] ?? ""]));
+    call.write(`${etag}\n`);
+  },
   async create(call, { name, single, isMadeByName }) {
     const given = await call.read(call.args[0] ?? "");
     const body = name === "jobs" ? await jobOf(call, given) : objectNamed(given, single, isMadeByName !== false);
@@ -32,10 +39,28 @@ export const objectRuns: Runs = {
   wait: (call, { name }) => waitFor(call, name),
 };
 
-async function head(call: Call, collection: string) {
+/** Undefined, and told, if `--wait` is over without another version. */
+async function versionOf(call: Call, method: "GET" | "HEAD", collection: string): Promise<Answer | undefined> {
+  const path = [collection, call.args[0] ?? ""];
+  const client = await call.client();
+  const { query, signal } = call;
+  const wait = textFlag(call, "wait");
+  if (wait === undefined) return await client.call(method, path, { query, signal });
+  const known = textFlag(call, "etag") ?? (await call.head(path)).etag ?? "";
+  const headers = { "if-none-match": known, prefer: `wait=${wait}` };
+  const answer = await client.call(method, path, { query, headers, patience: longestHeld, signal });
+  if (answer.code !== 304) return answer;
+  call.write("Timeout: no change\n");
+  return undefined;
+}
+
+/** The server waits for ten minutes at most. */
+const longestHeld = 11 * 60_000;
+
+async function existing<T>(call: Call, collection: string, look: () => Promise<T>): Promise<T> {
   const [key = ""] = call.args;
   try {
-    return await call.head([collection, key]);
+    return await look();
   } catch (thrown) {
     if (isRefused(thrown, 404)) throw new CliError(`${collection}:${key} does not exist`);
     throw thrown;

@@ -19,8 +19,8 @@ const ofObjects = `
 {c} list  [filters...]  List all {c}  *  ${list}
 {c} count  [filters...]  Count all {c}  *  ${list}
 {c} indexes  -  Get indexes for {c}  0  -  GET indexes/{c}
-{c} show  [id]  Show a single {s} by id  1  slim params decode  GET {c}/$1
-{c} exists  [id]  See if a {s} exists by id  1
+{c} show  [id]  Show a single {s} by id  1  slim params decode etag wait
+{c} exists  [id]  See if a {s} exists by id  1  etag wait
 {c} etag  [id]  Get the etag for a {s} by id  1
 {c} create  [json]  Create a new {s} with the passed-in JSON or string key  1
 {c} update  [id] [json]  Unsafely update {s} by id with the passed-in JSON  2
@@ -57,6 +57,8 @@ const ofTasks = `
 `;
 
 const some = "requires at least an id and one task";
+const jobsArity = "1-2 !inspect jobs requires 1 or 2 arguments";
+const tasksArity = "2-3 !inspect tasks requires 2 or 3 arguments";
 const agentFlags = "oneshot exit-on-failure skip-power power state-dir context";
 
 const ofMachines = `
@@ -70,10 +72,16 @@ const ofMachines = `
 {c} jobs create  [id]  Create a job for the current task on machine [id]  1
 {c} jobs current  [id]  Get the current job on machine [id]  1
 {c} jobs state  [id] to [state]  Set the current job on machine [id] to [state]  3 2
+{c} inspect jobs  [id] [index]  Show the jobs of a machine, or the one at [index], newest first  ${jobsArity}  full
+{c} inspect tasks  [id] [task] [index]  Show the jobs of a task on a machine, newest first  ${tasksArity}  full
 {c} currentlog  [id]  Get the log for the most recent job run on the machine  1
 {c} deletejobs  [id]  Delete all jobs associated with machine  1
 {c} token  [id]  Fetch a machine Token  1  ttl  GET machines/$1/token
 {c} processjobs  [id]  Process pending jobs of the machine until done  0-1 requires 1 argument  ${agentFlags}
+`;
+
+const ofBootEnvs = `
+{c} uploadiso  [id]  Download the ISOs that the {s} needs, and upload them  1
 `;
 
 const ofJobs = `
@@ -128,12 +136,15 @@ const longComplaints: Readonly<Record<string, string>> = {
 const flag = (name: string, summary: string, value?: string, query?: string) =>
   [name, { name, summary, ...(value && { value }), ...(query && { query }) }] as const;
 
-const flags: ReadonlyMap<string, Flag> = new Map([
+const flags: ReadonlyMap<string, Flag> = new Map<string, Flag>([
   flag("limit", "most items to return", "n", "limit"),
   flag("offset", "items to skip", "n", "offset"),
   flag("slim", "fields to leave out: Params, Meta or both", "fields", "slim"),
   flag("params", "params to return", "names", "params"),
   flag("decode", "open secure params", undefined, "decode"),
+  flag("etag", "version that is known already (default: the present one)", "tag"),
+  flag("wait", "how long to wait for another version, at most 10m", "time"),
+  ["full", { name: "full", letter: "A", summary: "also the log and the rendered actions, in Meta" }],
   flag("aggregate", "also values that the object inherits", undefined, "aggregate"),
   flag("compose", "merge maps and lists of all sources", undefined, "compose"),
   flag("plugin", "plugin that offers the action", "name", "plugin"),
@@ -197,6 +208,7 @@ export const verbs: readonly Verb[] = [
     ...(row.hasProfiles === true ? verbsOf(row, ofProfiles, {}) : []),
     ...(row.hasTasks === true ? verbsOf(row, ofTasks, {}) : []),
     ...(row.name === "machines" ? verbsOf(row, ofMachines, machineRuns) : []),
+    ...(row.name === "bootenvs" ? verbsOf(row, ofBootEnvs, blobRuns) : []),
     ...(row.name === "jobs" ? verbsOf(row, ofJobs, machineRuns) : []),
   ]),
   ...verbsOf(contents, ofContents, contentRuns),
