@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type LogPlace, logStart, PlacedReading, tailPlace } from "./log-place.ts";
+import { type LogPlace, logStart, PlacedReading, tailPlace } from "./log-stream.ts";
 
 async function* inPieces(text: string, size: number): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text);

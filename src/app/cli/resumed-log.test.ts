@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { FakeClock, SlipwayError } from "#lib/base/index.ts";
 import type { LogOptions } from "#kernel/kit/index.ts";
 import { ApiError, Pod } from "#kernel/model/index.ts";
-import { followStepLog } from "./resumed-log.ts";
+import { followStepLog } from "./log-stream.ts";
 
 const of = { type: Pod, namespace: "default", name: "p" };
 const log = { step: "s", attempt: 1, of, uid: "u", container: "main", hasStarted: true };

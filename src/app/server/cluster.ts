@@ -14,13 +14,13 @@ import {
   leaseElection,
   type LeaseElectionOptions,
   Manager,
+  type HttpClientConfig,
 } from "#kernel/kit/index.ts";
-import { isForbidden, isNotFound, type KubeObject, Node } from "#kernel/model/index.ts";
+import { isForbidden, isNotFound, type KubeObject, Node, type Writer } from "#kernel/model/index.ts";
 import type { ClusterWork } from "#kernel/command/index.ts";
 import type { AuditLog } from "#kernel/apiserver/index.ts";
 import type { RpcPort } from "#kernel/rpc/index.ts";
 import { dialectDirectory } from "./log-sources.ts";
-import { impersonators } from "./impersonators.ts";
 import { onceReachable, onceStarted } from "./starting-cluster.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
 import { keptPodStreams } from "./pod-streams.ts";
@@ -184,4 +184,36 @@ async function expectServed(client: ApiClient, kinds: readonly Kind[], signal: A
   throw new SlipwayError("definitions-missing", `the cluster does not serve ${missing.join(", ")}`, {
     hint: "install them with: slipway crds | kubectl apply --server-side -f -\nor let the controllers do it: --install-crds",
   });
+}
+
+/** Clients of users beyond this number are closed, the oldest first. */
+const maxUsers = 256;
+
+interface Impersonators {
+  readonly clientAs: (user: Writer) => ApiClient;
+  readonly close: () => Promise<void>;
+}
+
+/** Clients that impersonate users over a connection that may do so, one for each user. */
+function impersonators(config: HttpClientConfig): Impersonators {
+  const clients = new Map<string, ApiClient>();
+  return {
+    clientAs({ user, groups }) {
+      const key = JSON.stringify([user, groups]);
+      const known = clients.get(key);
+      if (known !== undefined) return known;
+      const client = createHttpClient({
+        ...config,
+        connection: { ...config.connection, impersonate: { user, groups } },
+      });
+      clients.set(key, client);
+      const [oldest] = clients;
+      if (clients.size > maxUsers && oldest !== undefined) {
+        clients.delete(oldest[0]);
+        void oldest[1].close();
+      }
+      return client;
+    },
+    close: async () => void (await Promise.all([...clients.values()].map((client) => client.close()))),
+  };
 }

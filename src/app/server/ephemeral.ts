@@ -1,14 +1,13 @@
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import type { Dialect, DialectOptions, DialectPort } from "#kernel/dialect/index.ts";
-import type { Clock, Millis, SlipwayError } from "#lib/base/index.ts";
+import type { Dialect, DialectOptions, DialectPort, LocalAgent } from "#kernel/dialect/index.ts";
+import { type Clock, type Millis, SlipwayError, messageOf } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { admin, memoryStore } from "#kernel/apiserver/index.ts";
 import { createLocalRuntime } from "#kernel/runtimes/index.ts";
 import { startControlPlane } from "./control-plane.ts";
-import { LocalAgents } from "./local-agents.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
 import { type DockerSurroundings, openRuntime } from "./open-runtime.ts";
 import { runnerPath, yamlReaderPath } from "./program-paths.ts";
@@ -118,5 +117,40 @@ export async function startEphemeral({
   } catch (thrown) {
     await clean();
     throw thrown;
+  }
+}
+
+interface LocalAgentsOptions extends Omit<LocalAgent, "id" | "directory"> {
+  readonly directory: string;
+}
+
+/** Agents in this process, one for each id that runs need. */
+class LocalAgents {
+  readonly #options: LocalAgentsOptions;
+  readonly #agents = new Map<string, Promise<void>>();
+  readonly #stop = new AbortController();
+
+  constructor(options: LocalAgentsOptions) {
+    this.#options = options;
+  }
+
+  /** Starts missing agents. `onFailure` reports one that failed: a run that needs it would wait for ever. */
+  ensure(dialect: Dialect, ids: readonly string[], onFailure: (error: SlipwayError) => void): void {
+    for (const id of ids) {
+      if (dialect.agents === undefined || this.#agents.has(id) || this.#stop.signal.aborted) continue;
+      const { directory, ...shared } = this.#options;
+      // Ids may be any text; numbers make directory names.
+      const agent = { ...shared, id, directory: `${directory}/${this.#agents.size}` };
+      const serving = dialect.agents.serve(agent, this.#stop.signal).catch((thrown: unknown) => {
+        if (this.#stop.signal.aborted) return;
+        onFailure(new SlipwayError("agent-failed", `the agent ${id} failed: ${messageOf(thrown)}`, { cause: thrown }));
+      });
+      this.#agents.set(id, serving);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort(new Error("the command ends"));
+    await Promise.all(this.#agents.values());
   }
 }

@@ -20,12 +20,12 @@ import type { ArtifactLimits } from "#kernel/artifacts/index.ts";
 import { fixedCredential, Metrics } from "#kernel/kit/index.ts";
 import { startControlPlane } from "./control-plane.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
-import { type ListenAddress, namesOf, planDoors, type Ports, type Reach, reachOf } from "./door-plan.ts";
+import { type ListenAddress, namesOf, planDoors, type Ports, type Reach, reachOf, type Machine } from "./door-plan.ts";
 import { Doors } from "./doors.ts";
 import { type CertificateKeeper, keepCertificates } from "./keep-certificates.ts";
-import { thisMachine } from "./machine.ts";
 import { runnerPath, yamlReaderPath } from "./program-paths.ts";
 import { type DockerSurroundings, openRuntime } from "./open-runtime.ts";
+import { hostname, networkInterfaces } from "node:os";
 
 /** Paths are absolute. */
 export interface ServeOptions {
@@ -214,4 +214,11 @@ async function ownDirectory(directory: string): Promise<ProcessLock> {
     if (!refusesDirectory.test(codeOf(thrown) ?? "")) throw thrown;
     throw cannotKeep(directory, thrown, "name a directory that this user may write to with --data-dir");
   }
+}
+
+/** Link-local addresses (`fe80::`) cannot stand in a URL. */
+function thisMachine(): Machine {
+  const all = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+  const addresses = all.filter(({ internal, scopeid = 0 }) => !internal && scopeid === 0);
+  return { hostname: hostname(), addresses: [...new Set(addresses.map(({ address }) => address))] };
 }

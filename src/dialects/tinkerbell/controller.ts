@@ -1,7 +1,6 @@
 import { controllerFor, type Manager, regardingOf } from "#kernel/kit/index.ts";
 import { type KubeObject, keyOf, splitKey } from "#kernel/model/index.ts";
 import { RunAction, targetIn, targetIndex, targetKeys } from "#kernel/dialect/index.ts";
-import { newIdOf } from "./ids.ts";
 import { referencesOf } from "./references.ts";
 import { Hardware, Template, Workflow } from "./kinds.ts";
 import { countWorkflows } from "./metrics.ts";
@@ -10,6 +9,9 @@ import { workflowReconciler } from "./reconcile.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
 import type { AnyWorkflow } from "./stored.ts";
 import { templateReconciler } from "./reconcile/template-state.ts";
+import type { Instant, Random } from "#lib/base/index.ts";
+import { newUid } from "#lib/base/index.node.ts";
+import type { Shape } from "./state.ts";
 
 export interface ControllerOptions {
   readonly renderer: Renderer;
@@ -59,3 +61,27 @@ export function addController(manager: Manager, { renderer, settings = {} }: Con
     .with({ maxConcurrent: 4 })
     .complete(templateReconciler({ client, renderer }));
 }
+
+/** Crockford's base 32. */
+const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+function inBase32(value: number, digits: number): string {
+  let [text, rest] = ["", value];
+  for (let at = 0; at < digits; at++) {
+    text = (alphabet[rest % 32] ?? "") + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}
+
+/** A ULID: 48 bits of time and 80 random bits. Released documents use it for actions and tasks. */
+function ulid(now: Instant, random: Random): string {
+  const chance = (): string => inBase32(Math.floor(random() * 2 ** 40), 8);
+  return inBase32(now, 10) + chance() + chance();
+}
+
+/** New ids of actions, in the form of each shape. Unique within a workflow. */
+const newIdOf =
+  (random: Random) =>
+  (shape: Shape, now: Instant): string =>
+    shape === "A" ? ulid(now, random) : newUid();

@@ -1,9 +1,9 @@
-import type { Millis } from "#lib/base/index.ts";
+import { type Millis, messageOf } from "#lib/base/index.ts";
 import { controllerFor, type EventRecorder, type Manager, regardingOf, requestChannel } from "#kernel/kit/index.ts";
-import { Job, keyOf, Pod, splitKey, type Stored } from "#kernel/model/index.ts";
+import { Job, keyOf, Pod, splitKey, type Stored, isForbidden, isNotFound } from "#kernel/model/index.ts";
 import { CacheEntry } from "./cache/kind.ts";
 import { cacheUpkeep } from "./cache/upkeep.ts";
-import { Workflow, isFinished } from "./kinds.ts";
+import { Workflow, isFinished, WorkflowTemplate } from "./kinds.ts";
 import { RunAction, targetIn, targetIndex, targetKeys } from "#kernel/dialect/index.ts";
 import { addLimitController, claimsIn } from "./locks/controller.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
@@ -20,8 +20,8 @@ import { referenceExecutor } from "./steps/external-ref.ts";
 import { jobExecutor } from "./steps/job.ts";
 import { type FindMirror, type Refer, templateExecutor } from "./steps/template.ts";
 import { workflowExecutor } from "./steps/workflow.ts";
-import { templateReader } from "./template-reader.ts";
 import { WatchedKinds } from "./watched-kinds.ts";
+import type { Parts } from "./reconcile/pass.ts";
 
 export interface WorkflowControllerOptions {
   /** Replaced by benchmarks and tests. */
@@ -134,3 +134,23 @@ function executorsOf(manager: Manager, kinds: WatchedKinds, jobs: ReturnType<Wat
     externalRef: referenceExecutor(clients, find, refer),
   };
 }
+
+/** Reads templates with the rights of the workflow's writer, because their content appears in the status. */
+const templateReader = (manager: Manager, kinds: WatchedKinds): Parts["templates"] => ({
+  async look(workflow, name, signal) {
+    const { namespace } = workflow.metadata;
+    const place = { name, ...(namespace === undefined ? {} : { namespace }) };
+    const user = keyOf(workflow.metadata);
+    kinds.acquire(WorkflowTemplate, user);
+    kinds.refer(WorkflowTemplate, keyOf(place), user);
+    const client = manager.clientFor(workflow);
+    try {
+      const template = await client.get<WorkflowTemplate>({ type: WorkflowTemplate, ...place }, { signal });
+      return { is: "found", template };
+    } catch (thrown) {
+      if (isForbidden(thrown)) return { is: "refused", message: messageOf(thrown) };
+      if (!isNotFound(thrown)) throw thrown;
+      return { is: "missing" };
+    }
+  },
+});

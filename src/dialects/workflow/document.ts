@@ -5,6 +5,10 @@ import {
   hasErrors,
   isJsonObject,
   type JsonObject,
+  err,
+  type JsonValue,
+  ok,
+  type Result,
 } from "#lib/base/index.ts";
 import { compileSchema } from "#lib/schema/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
@@ -24,8 +28,7 @@ import {
 import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { checkAgainst, referencesOf, templateBeside } from "./beside.ts";
 import { convert, isShipped } from "./convert.ts";
-import { readParams, withArguments } from "./given-arguments.ts";
-import { Workflow, WorkflowTemplate } from "./kinds.ts";
+import { Workflow, WorkflowTemplate, type Param } from "./kinds.ts";
 import { lintNames, lintWorkflow } from "./lint.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
 import { indirectRecursions } from "./recursion.ts";
@@ -33,6 +36,7 @@ import { ScheduledWorkflow } from "./schedule/kind.ts";
 import { validateSchedule } from "./schedule/validate.ts";
 import { wrongArguments } from "./step-arguments.ts";
 import { validateTemplate, validateWorkflow } from "./validate.ts";
+import { parseArgument } from "./compile/params.ts";
 
 /** Reads documents of this language, and Workflows of `workflow.k8s.io`. Never throws. */
 export const documents: DocumentReader = {
@@ -185,4 +189,46 @@ function checkEnvelope(document: JsonObject, kinds: readonly (typeof ownKinds)[n
   }
   checkName(metadata, report);
   return true;
+}
+
+/** The document with arguments of the command line, read by parameter type; they override its own. */
+function withArguments(
+  document: JsonObject,
+  given: Readonly<Record<string, string>>,
+  params: readonly Param[],
+  report: Report,
+): JsonObject {
+  const names = Object.keys(given);
+  const spec = document["spec"];
+  if (names.length === 0 || !isJsonObject(spec)) return document;
+  const values = names.flatMap((name): [string, JsonValue][] => {
+    const value = readArgument(name, given[name] ?? "", params);
+    if (value.ok) return [[name, value.value]];
+    report(["spec", "arguments", name], "invalid-argument", value.error);
+    return [];
+  });
+  const before = isJsonObject(spec["arguments"]) ? spec["arguments"] : {};
+  return { ...document, spec: { ...spec, arguments: { ...before, ...Object.fromEntries(values) } } };
+}
+
+/** Read by the parameter's type, not guessed: `7` is a text for type string. */
+function readArgument(name: string, text: string, params: readonly Param[]): Result<JsonValue, string> {
+  const param = params.find((candidate) => candidate.name === name);
+  // Reported when the document is checked.
+  if (param === undefined) return ok(text);
+  const value = parseArgument(param, text);
+  return value.ok ? value : err(value.error);
+}
+
+const paramTypes: readonly NonNullable<Param["type"]>[] = ["string", "integer", "number", "boolean", "array", "object"];
+
+function readParams(params: JsonValue | undefined): readonly Param[] {
+  if (!Array.isArray(params)) return [];
+  const list: readonly JsonValue[] = params;
+  return list.flatMap((param): Param[] => {
+    if (!isJsonObject(param) || typeof param["name"] !== "string") return [];
+    const type = paramTypes.find((known) => known === param["type"]);
+    const secret = param["secret"] === true ? { secret: true } : {};
+    return [{ name: param["name"], ...(type === undefined ? {} : { type }), ...secret }];
+  });
 }

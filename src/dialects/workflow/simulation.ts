@@ -1,6 +1,6 @@
 import { err, type JsonObject, ok, type Problem, type Result } from "#lib/base/index.ts";
 import { type ChildState, newRun, type Plan, type PlanStep, type SimulatedAttempt } from "#engine/index.ts";
-import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
+import { apiVersionOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import { collectProblems, type Simulation } from "#kernel/dialect/index.ts";
 import { templateBeside } from "./beside.ts";
 import { compileWorkflow } from "./compile/compile.ts";
@@ -9,11 +9,17 @@ import { outputNames } from "./compile/output-names.ts";
 import { isApplied } from "./compile/step-source.ts";
 import { evaluateCondition, type RunValues } from "./compile/values.ts";
 import type { Workflow, WorkflowSpec } from "./kinds.ts";
-import { valuesOf } from "./reconcile/attempts.ts";
+import { valuesOf, attemptOf, type PassState } from "./reconcile/attempts.ts";
 import { lockNames, writtenLocks } from "./compile/locks.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
-import { manifestOf } from "./simulated-child.ts";
 import { specOf, withTemplate } from "./spec-of.ts";
+import { childName } from "./child-names.ts";
+import { itemsOf, itemValues } from "./compile/for-each.ts";
+import { childOf } from "./steps/child.ts";
+import type { Attempt } from "./steps/executor.ts";
+import { renderJob } from "./steps/job.ts";
+import { renderTemplate } from "./steps/template.ts";
+import { renderWorkflow } from "./steps/workflow.ts";
 
 /** Simulates a workflow with a template from `beside`, the documents it came with. */
 export function simulationOf(
@@ -158,4 +164,52 @@ function isLastRound(
   if (repeatUntil === undefined) return true;
   const isDone = evaluateCondition(repeatUntil, compiled, values, { result: {}, object: null, outputs: {}, iteration });
   return !isDone.ok || isDone.value;
+}
+
+/** Stands for the uid in rendered names. */
+const unknownUid = "<uid>";
+const unknownHash = "<hash>";
+
+function manifestOf(
+  tried: SimulatedAttempt,
+  workflow: Workflow,
+  compiled: CompiledWorkflow,
+): Result<KubeObject, string> | undefined {
+  const attempt = attemptFor(tried, workflow, compiled);
+  if (attempt === undefined) return undefined;
+  const { type } = attempt.step;
+  if (type === "workflow") return named(renderWorkflow(attempt), attempt);
+  if (type === "template") return named(renderTemplate(attempt), attempt);
+  return type === "jobTemplate" || type === "container" ? named(renderJob(attempt), attempt) : undefined;
+}
+
+function attemptFor(
+  { step: key, attempt: number, item, iteration, run }: SimulatedAttempt,
+  workflow: Workflow,
+  compiled: CompiledWorkflow,
+): Attempt | undefined {
+  const step = compiled.steps.get(key);
+  if (step === undefined) return undefined;
+  const { name = workflow.metadata.generateName ?? "" } = workflow.metadata;
+  // Only name and uid are used.
+  const metadata = { ...workflow.metadata, name, uid: unknownUid, resourceVersion: "", creationTimestamp: "" };
+  const stored: Stored<Workflow> = { ...workflow, metadata };
+  const state: PassState = { workflow: stored, compiled, run, now: 0 };
+  const ofStep = { ...attemptOf(state, step), number, ...(step.repeatUntil === undefined ? {} : { iteration }) };
+  if (item === undefined) return ofStep;
+  const items = itemsOf(step, compiled, ofStep.values);
+  // An unknown list has one unknown item.
+  const value = items.ok ? (items.value[item.index] ?? null) : `<item ${item.index}>`;
+  const values = { ...ofStep.values, local: itemValues(item.index, value) };
+  return { ...ofStep, number: item.attempt, item: { index: item.index, value }, values };
+}
+
+/** The hash of a generated name covers the uid. */
+function named(manifest: Result<KubeObject, string>, attempt: Attempt): Result<KubeObject, string> {
+  if (!manifest.ok) return manifest;
+  const name = childName(childOf(attempt));
+  const { metadata } = manifest.value;
+  if (metadata.name !== name) return manifest;
+  const stem = name.slice(0, name.lastIndexOf("-") + 1);
+  return ok({ ...manifest.value, metadata: { ...metadata, name: `${stem}${unknownHash}` } });
 }

@@ -1,6 +1,6 @@
 import type { PodSessions } from "#kernel/runtimes/index.ts";
 import { type ApiClient, Metrics } from "#kernel/kit/index.ts";
-import { type KubeObject, writersOf } from "#kernel/model/index.ts";
+import { type KubeObject, writersOf, CustomResourceDefinition, Namespace } from "#kernel/model/index.ts";
 import type { Clock, Instant, JsonObject, Logger } from "#lib/base/index.ts";
 import { growingUids, systemRandom } from "#lib/base/index.node.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
@@ -14,7 +14,6 @@ import type { KindAdmission } from "./crds/admission.ts";
 import { compileCelRule } from "./crds/cel-rules.ts";
 import { createRegistry } from "./crds/registry.ts";
 import { startCollectors } from "./gc/collectors.ts";
-import { storeFirstObjects, storeFirstRoles } from "./first-objects.ts";
 import { servedDocuments } from "./discovery/served-documents.ts";
 import type { HealthChecks } from "./http/health.ts";
 import { InFlight } from "./http/in-flight.ts";
@@ -33,13 +32,16 @@ import type { ResourceRegistry } from "./kinds/served-resource.ts";
 import { followDefinitions } from "./served-kinds.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import type { Store } from "./store/store.ts";
-import type { ArtifactSource } from "./verbs/sources.ts";
+import { type ArtifactSource, noPodLogs, noPodSessions, type PodLogs, type LogSource } from "./verbs/sources.ts";
 import type { ApiContext } from "./verbs/context.ts";
 import { defaultLimits, type Limits } from "./verbs/limits.ts";
-import { noPodLogs, noPodSessions, type PodLogs } from "./verbs/sources.ts";
-import type { LogSource } from "./verbs/sources.ts";
 import { Turns } from "./verbs/turns.ts";
 import { requestToken } from "./verbs/token-request.ts";
+import { mapMember } from "#kernel/specs/index.ts";
+import { bootstrapPolicy, ownGroup } from "./authz/rbac/bootstrap.ts";
+import { withSpecDefaults } from "./crds/crd-kind.ts";
+import { addDefaultAccount, addObject } from "./verbs/add-object.ts";
+import { initialNamespaces } from "./verbs/namespace-rules.ts";
 
 export interface ApiServerOptions {
   /** Open and loaded; the caller closes it after the server. */
@@ -215,4 +217,26 @@ function frontOf(
     requests: new RequestMetrics(metrics),
     metrics,
   };
+}
+
+/** Stores what is missing in one transaction without checks. Definitions come first, a namespace before its account. */
+async function storeFirstObjects(context: ApiContext, definitions: readonly JsonObject[]): Promise<void> {
+  await context.store.write((transaction) => {
+    for (const definition of definitions)
+      addObject(context, transaction, CustomResourceDefinition, mapMember(definition, "spec", withSpecDefaults));
+    for (const name of initialNamespaces) {
+      const metadata = { name, labels: { "kubernetes.io/metadata.name": name } };
+      if (addObject(context, transaction, Namespace, { metadata })) addDefaultAccount(context, transaction, name);
+    }
+  });
+}
+
+/** Stores the missing initial roles and bindings, before the first listener opens. */
+async function storeFirstRoles(context: ApiContext): Promise<void> {
+  const served = context.registry().all();
+  const ownKinds = served.flatMap(({ type }) => (type.group === ownGroup && type.namespaced ? [type.plural] : []));
+  await context.store.write((transaction) => {
+    for (const { type, object } of bootstrapPolicy([...new Set(ownKinds)]))
+      addObject(context, transaction, type, object);
+  });
 }

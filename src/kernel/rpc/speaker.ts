@@ -3,16 +3,16 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "nod
 import type { Socket } from "node:net";
 import type { MethodDefinition, Server } from "@grpc/grpc-js";
 import type { DescMethod } from "@bufbuild/protobuf";
-import { afterAwake, type Cancel, type Clock } from "#lib/base/index.ts";
+import { afterAwake, type Cancel, type Clock, aborted } from "#lib/base/index.ts";
 import { type CallHost, runCall, type WireCall, type WireStatus } from "./call.ts";
 import { FrameCounter } from "./frame-reader.ts";
-import { healthService } from "./health.ts";
 import { Keepalive, type KeepaliveTimes, type PingedSession } from "./keepalive.ts";
 import { MessageDeadline, messageMs } from "./message-deadline.ts";
 import { reflectionServices } from "./reflection.ts";
-import type { RpcService } from "./service.ts";
+import { type RpcService, service } from "./service.ts";
 import { RpcError, shutdown } from "./status.ts";
 import type { TlsFiles, TlsPaths } from "./tls-files.ts";
+import { Health, HealthCheckResponse_ServingStatus } from "./gen/grpc/health/v1/health_pb.js";
 
 export interface SpeakerOptions {
   /** A function is called by the first connection. */
@@ -211,4 +211,25 @@ function endStream(call: WireCall, refused: WireStatus | null): void {
   if (!("write" in call)) return;
   if (refused === null) call.end();
   else call.emit("error", refused);
+}
+
+const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = HealthCheckResponse_ServingStatus;
+
+/** The standard health service. The empty name means the server as a whole. */
+function healthService(names: ReadonlySet<string>, isClosing: () => boolean): RpcService {
+  const isKnown = (name: string): boolean => name === "" || names.has(name);
+  const now = () => ({ status: isClosing() ? NOT_SERVING : SERVING });
+  return service(Health, {
+    async check({ service: name }) {
+      if (!isKnown(name)) throw new RpcError("NOT_FOUND", `there is no service "${name}" here`);
+      return now();
+    },
+    async watch({ service: name }, replies, { signal }) {
+      // An unknown service may appear later, so watching it is no error.
+      replies.send(isKnown(name) ? now() : { status: SERVICE_UNKNOWN });
+      await aborted(signal);
+      if (isKnown(name)) replies.send(now());
+      throw signal.reason;
+    },
+  });
 }

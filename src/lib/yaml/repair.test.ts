@@ -1,6 +1,6 @@
 import { CST, Parser } from "yaml";
 import { expect, test } from "vitest";
-import { repairQuotedScalars } from "./repair.ts";
+import { repairQuotedScalars } from "./parse.ts";
 
 const parse = (text: string): readonly CST.Token[] => [...new Parser().parse(text)];
 

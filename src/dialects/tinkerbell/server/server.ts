@@ -1,9 +1,9 @@
 import { aborted, deferred, type Millis } from "#lib/base/index.ts";
 import { Fleet, Waiters } from "#kernel/agents/index.ts";
-import { type EventRecorder, type Manager, regardingOf } from "#kernel/kit/index.ts";
+import { type EventRecorder, type Manager, regardingOf, type Informer } from "#kernel/kit/index.ts";
 import { type CallObserver, RpcListener, type RpcPort, type RpcService, type TlsPaths } from "#kernel/rpc/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import type { AnyHardware } from "../hardware.ts";
+import { type AnyHardware, agentsOfHardware } from "../hardware.ts";
 import { Hardware, Workflow } from "../kinds.ts";
 import { present } from "../members.ts";
 import type { Notice } from "../messages.ts";
@@ -13,14 +13,12 @@ import type { AnyWorkflow } from "../stored.ts";
 import { Absence } from "./absence.ts";
 import { type Connection, streamsOfAgents } from "./connection.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import { HardwareAgents } from "./hardware-agents.ts";
 import { type AgentAuth, identifyBy } from "./identity.ts";
 import { Lanes } from "./lanes.ts";
 import { addLogs } from "./logs.ts";
 import { serverMetrics } from "./metrics.ts";
 import type { AskParts } from "./poll-service.ts";
-import { recordEvent, type RecordParts } from "./record-event.ts";
-import type { ReportParts } from "./record-event.ts";
+import { recordEvent, type RecordParts, type ReportParts } from "./record-event.ts";
 import { WorkflowMirror } from "./workflow-mirror.ts";
 
 export interface TinkerbellServerOptions {
@@ -232,4 +230,32 @@ async function serve(
   onListening(listener.port);
   await aborted(stop);
   await listener.close();
+}
+
+class HardwareAgents {
+  readonly #counts = new Map<string, number>();
+
+  constructor(hardware: Informer<AnyHardware>) {
+    hardware.addHandler({
+      add: (added) => this.#count(added, 1),
+      update: (before, after) => {
+        this.#count(before, -1);
+        this.#count(after, 1);
+      },
+      delete: (deleted) => this.#count(deleted, -1),
+    });
+  }
+
+  has(agentID: string): boolean {
+    return this.#counts.has(agentKey(agentID));
+  }
+
+  #count(hardware: AnyHardware, by: 1 | -1): void {
+    for (const agentID of agentsOfHardware(hardware)) {
+      const key = agentKey(agentID);
+      const count = (this.#counts.get(key) ?? 0) + by;
+      if (count > 0) this.#counts.set(key, count);
+      else this.#counts.delete(key);
+    }
+  }
 }

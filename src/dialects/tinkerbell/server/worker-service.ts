@@ -1,16 +1,26 @@
-import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
+import { type Clock, type Millis, sleep, type Instant } from "#lib/base/index.ts";
 import { isNotFound, type Stored } from "#kernel/model/index.ts";
-import { fromBinary, type Handlers, RpcError, workerV1, type workflowV1 } from "#kernel/rpc/index.ts";
-import { agentKey, agentsOf, type WorkflowState } from "../state.ts";
+import {
+  fromBinary,
+  type Handlers,
+  RpcError,
+  workerV1,
+  type workflowV1,
+  type MessageInitShape,
+  type MessageShape,
+} from "#kernel/rpc/index.ts";
+import { agentKey, agentsOf, type WorkflowState, type Action, currentIndex, isSameAgent } from "../state.ts";
 import { type AnyWorkflow, refOf, stateOf } from "../stored.ts";
 import type { Taker } from "../transitions.ts";
 import { allow, type Caller, checkedAgentID } from "./caller.ts";
 import { type AskParts, takeUnlessGone } from "./poll-service.ts";
-import { asUnavailable } from "./record-event.ts";
-import type { ReportParts } from "./record-event.ts";
+import { asUnavailable, type ReportParts } from "./record-event.ts";
 import type { Taken } from "./taking.ts";
-import { actionList, checkReport, contextMessage, isEnd, reportedAction, workerEvent } from "./worker-messages.ts";
 import { parseWorkflowId } from "./workflow-id.ts";
+import type { AgentEvent } from "../events.ts";
+import { present } from "../members.ts";
+import { toldFailure } from "./told-failure.ts";
+import { commandOf, environmentOf, timeoutOf } from "./poll-messages.ts";
 
 // Workers from before 2024 ask for workflows and their actions, and report by names. They ask again three seconds after
 // an answer, so calls are not held; each gets one workflow at a time.
@@ -113,4 +123,98 @@ function checkConcerned(caller: Caller, state: WorkflowState): void {
   const agents = [...agentsOf(state), ...state.actions.map(({ task }) => task.agentID)];
   if (!agents.some((agent) => caller.isAgent(agent)))
     throw new RpcError("PERMISSION_DENIED", `the workflow is not ${caller.name}'s`);
+}
+
+const { State } = workerV1;
+
+/** Workers need task names; in documents without tasks it is the workflow's. */
+const taskNameOf = ({ task }: Action, workflow: string): string => (task.name === "" ? workflow : task.name);
+
+/** The position in a workflow for its worker, which runs an action shown as running without reporting it. */
+function contextMessage(
+  id: string,
+  workflow: string,
+  state: WorkflowState,
+  worker: string,
+): MessageInitShape<typeof workerV1.WorkflowContextSchema> {
+  const at = currentIndex(state);
+  const action = state.actions[at];
+  const isBegun = state.startedAt !== undefined && action !== undefined;
+  return {
+    workflowId: id,
+    currentWorker: worker,
+    currentTask: action === undefined ? "" : taskNameOf(action, workflow),
+    // Empty means the first action.
+    currentAction: isBegun ? action.name : "",
+    currentActionIndex: BigInt(isBegun ? at : 0),
+    currentActionState: State.PENDING,
+    totalNumberOfActions: BigInt(state.actions.length),
+  };
+}
+
+/** In the worker's own spelling: it compares ids letter by letter. */
+const spelled = (agentID: string, { dispatch }: WorkflowState): string =>
+  dispatch.agentID !== undefined && isSameAgent(agentID, dispatch.agentID) ? dispatch.agentID : agentID;
+
+/** All actions of a workflow, including other workers', because the context counts them. */
+const actionList = (
+  workflow: string,
+  state: WorkflowState,
+  now: Instant,
+): MessageInitShape<typeof workerV1.WorkflowActionListSchema> => ({
+  actionList: state.actions.map((action) => ({
+    taskName: taskNameOf(action, workflow),
+    name: action.name,
+    image: action.image,
+    timeout: timeoutOf(action, state, now),
+    command: commandOf(action),
+    workerId: spelled(action.task.agentID, state),
+    volumes: [...action.volumes],
+    environment: environmentOf(action),
+    ...present({ pid: action.pid }),
+  })),
+});
+
+type Report = MessageShape<typeof workerV1.WorkflowActionStatusSchema>;
+
+const invalid = (message: string): RpcError => new RpcError("INVALID_ARGUMENT", message);
+
+/** Refuses a report without a name, in words that workers know. */
+function checkReport({ workflowId, taskName, actionName }: Report): void {
+  if (workflowId === "") throw invalid("invalid workflow id");
+  if (taskName === "") throw invalid("invalid task name");
+  if (actionName === "") throw invalid("invalid action name");
+}
+
+function reportedAction({ taskName, actionName }: Report, workflow: string, { actions }: WorkflowState): string {
+  const inTask = actions.filter((action) => taskNameOf(action, workflow) === taskName);
+  if (inTask.length === 0) throw invalid("reported task name does not match the current action details");
+  const action = inTask.find(({ name }) => name === actionName);
+  if (action === undefined) throw invalid("reported action name does not match the current action details");
+  return action.id;
+}
+
+const isEnd = ({ actionStatus }: Report): boolean =>
+  actionStatus === State.SUCCESS || actionStatus === State.FAILED || actionStatus === State.TIMEOUT;
+
+function workerEvent({ actionStatus, message }: Report, action: string): AgentEvent {
+  const failed = (reason: string, otherwise: string): AgentEvent => ({
+    is: "failed",
+    action,
+    ...toldFailure("", message, { reason, message: otherwise }),
+  });
+  switch (actionStatus) {
+    case State.RUNNING:
+      return { is: "started", action };
+    case State.SUCCESS:
+      return { is: "succeeded", action };
+    case State.FAILED:
+      return failed("RuntimeError", "the worker reported FAILED without details");
+    case State.TIMEOUT:
+      return failed("ActionTimeout", "the worker reported TIMEOUT");
+    case State.PENDING:
+      throw invalid("invalid action status");
+  }
+  // Unknown to the protocol.
+  throw invalid("invalid action status");
 }

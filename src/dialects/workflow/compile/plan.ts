@@ -1,4 +1,4 @@
-import { ok, type Result } from "#lib/base/index.ts";
+import { ok, type Result, parseInstant } from "#lib/base/index.ts";
 import {
   conditionGate,
   defaultGate,
@@ -15,6 +15,7 @@ import {
   type RetryPolicy,
   type RunPolicy,
   type StepKind,
+  type Due,
 } from "#engine/index.ts";
 import type { WorkflowSpec, WorkflowStep } from "../kinds.ts";
 import { approvalRule } from "./approval.ts";
@@ -26,7 +27,7 @@ import { lockNames } from "./locks.ts";
 import { limits } from "./shape.ts";
 import type { StepType } from "./step-source.ts";
 import { evaluate, evaluateCondition, render, runValues, type StaticValues } from "./values.ts";
-import { dueOf } from "./wait.ts";
+import { isInstant } from "./step-rules.ts";
 
 /** `work` has a child and counts for `parallelism`; `observe` watches; `approval` needs people. */
 const kindOf: Readonly<Record<StepType, StepKind>> = {
@@ -190,4 +191,27 @@ function retryOf({ step, key, retryWhen }: CompiledStep, values: StaticValues): 
     cap: seconds(retry.maxSeconds ?? 300),
   };
   return exponentialRetry({ ...curve, limit: retry.limit, seed: `${values.identity.uid}/${key}` }, retryable);
+}
+
+/** When a `wait` step is due; a past `until` at once. An expression must return an RFC 3339 text. */
+function dueOf({ step, until }: CompiledStep, values: StaticValues): Due {
+  const { wait } = step;
+  if (wait?.seconds !== undefined) {
+    const after = wait.seconds * 1000;
+    return () => ({ after });
+  }
+  const text = wait?.until ?? "";
+  if (isInstant(text)) return () => instant(text);
+  return (scope) => {
+    if (until === undefined) return { error: "the timer has no time" };
+    const answer = evaluate(until, values, runValues(scope));
+    return answer.ok ? instant(answer.value) : { error: answer.error };
+  };
+}
+
+function instant(value: unknown): { readonly at: number } | { readonly error: string } {
+  const at = typeof value === "string" ? parseInstant(value) : undefined;
+  return at === undefined
+    ? { error: `expected a time such as 2026-01-31T12:00:00Z, found ${JSON.stringify(value)}` }
+    : { at };
 }

@@ -1,4 +1,4 @@
-import { type Clock, inParallel, type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
+import { type Clock, inParallel, type Instant, type Millis, parseInstant, err, type Result } from "#lib/base/index.ts";
 import { exponential } from "#engine/index.ts";
 import {
   type ApiClient,
@@ -8,15 +8,15 @@ import {
   type Reconciler,
   type ReconcileResult,
 } from "#kernel/kit/index.ts";
-import { isConflict, keyOf, type Stored } from "#kernel/model/index.ts";
+import { isConflict, keyOf, type Stored, type ResourceType, Secret } from "#kernel/model/index.ts";
 import { Workflow } from "../kinds.ts";
 import { type Notice, notices } from "../messages.ts";
 import { specOf } from "../spec-of.ts";
 import { deliver } from "./deliver.ts";
 import { messageOf } from "./message.ts";
 import { afterDeliveries, type Delivery, idPart } from "./owed.ts";
-import type { OwedNotification } from "./schema.ts";
-import { isAllowed, targetOf } from "./target.ts";
+import type { OwedNotification, Notification } from "./schema.ts";
+import { readTarget } from "./target-rules.ts";
 
 // Separate, so that slow targets delay nothing. A posted but unrecorded notification is posted again.
 
@@ -176,3 +176,63 @@ async function writeDown(
 
 /** Writes lost to conflicts; then the notification is posted again. */
 const mostRounds = 10;
+
+// Rights of the workflow's writer are checked when posting, so that changes of roles count.
+
+/** From the document, or a Secret that the writer may read. A refusal may pass, because roles change. */
+async function targetOf(
+  acting: ApiClient,
+  namespace: string,
+  { url, secretRef }: Notification,
+  signal: AbortSignal,
+): Promise<Result<URL, string>> {
+  if (secretRef === undefined) return readTarget(url ?? "");
+  const { name, key } = secretRef;
+  try {
+    const { data } = await acting.get<SecretData>({ type: Secret, namespace, name }, { signal });
+    const text = data?.[key];
+    if (text === undefined) return err(`the Secret "${name}" has no key "${key}"`);
+    return readTarget(Buffer.from(text, "base64").toString("utf8"));
+  } catch {
+    signal.throwIfAborted();
+    // Without the server's words, which are for readers of Secrets.
+    return err(`the Secret "${name}" cannot be read by the writer of the workflow`);
+  }
+}
+
+interface SecretData {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: Stored["metadata"];
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+/** Answered by every API server for everybody. */
+const accessReviews: ResourceType = {
+  group: "authorization.k8s.io",
+  version: "v1",
+  kind: "SelfSubjectAccessReview",
+  plural: "selfsubjectaccessreviews",
+  namespaced: false,
+};
+
+/** Whether the writer may post to this host although it has a private address. */
+async function isAllowed(acting: ApiClient, namespace: string, host: string, signal: AbortSignal): Promise<boolean> {
+  const right = { verb: "use", group: "slipway.dev", resource: "notificationtargets", namespace, name: host };
+  const asked: AccessReview = {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: accessReviews.kind,
+    metadata: {},
+    spec: { resourceAttributes: right },
+  };
+  const answer = await acting.create<AccessReview>(accessReviews, asked, { signal });
+  return answer.status?.allowed === true;
+}
+
+interface AccessReview {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: Partial<Stored["metadata"]>;
+  readonly spec: object;
+  readonly status?: { readonly allowed?: boolean };
+}

@@ -4,11 +4,11 @@ import { type Workflow, isFinished } from "../kinds.ts";
 import type { Notice } from "../messages.ts";
 import { calendarOf, calendarText } from "./calendar.ts";
 import { dueTimes, longestDelay } from "./due.ts";
-import { superfluous } from "./history.ts";
-import type { ScheduledWorkflow } from "./kind.ts";
+import type { ScheduledWorkflow, ScheduleSpec } from "./kind.ts";
 import { scheduleNotices } from "./notices.ts";
 import { turnout } from "./policy.ts";
 import { runName, timeOf } from "./run.ts";
+import { owesNews } from "../notify/owed.ts";
 
 export type Readiness = "Scheduled" | "Suspended" | "InvalidSchedule" | "NeverDue" | "ClockSetBack";
 
@@ -134,3 +134,24 @@ const reasonToSkip = (underWay: readonly Stored<Workflow>[]): string => {
 /** Unreadable times count as absent. */
 const instant = (text: string | undefined): Instant | undefined =>
   text === undefined ? undefined : parseInstant(text);
+
+/** Finished runs beyond the limits, oldest first, per outcome. Runs started by people stay. */
+function superfluous(spec: ScheduleSpec, runs: readonly Stored<Workflow>[]): readonly Stored<Workflow>[] {
+  const { successfulWorkflowsHistoryLimit = 3, failedWorkflowsHistoryLimit = 1 } = spec;
+  const ended = runs
+    .filter((run) => isFinished(run) && timeOf(run) !== undefined && run.metadata.deletionTimestamp === undefined)
+    // Notifications are owed for an hour at most.
+    .filter(({ status }) => !owesNews(status ?? {}))
+    .toSorted((a, b) => (timeOf(a) ?? 0) - (timeOf(b) ?? 0));
+  const isGood = ({ status }: Workflow): boolean => status?.phase === "Succeeded";
+  return [
+    ...beyond(ended.filter(isGood), successfulWorkflowsHistoryLimit),
+    ...beyond(
+      ended.filter((run) => !isGood(run)),
+      failedWorkflowsHistoryLimit,
+    ),
+  ];
+}
+
+const beyond = <T>(oldestFirst: readonly T[], kept: number): readonly T[] =>
+  oldestFirst.slice(0, Math.max(0, oldestFirst.length - kept));

@@ -1,21 +1,30 @@
-import { err, isJsonObject, messageOf, ok, type Result } from "#lib/base/index.ts";
+import { err, isJsonObject, messageOf, ok, type Result, type JsonObject } from "#lib/base/index.ts";
 import { parseOutputs } from "#lib/text/index.ts";
 import type { ChildState } from "#engine/index.ts";
 import type { ApiClient, Lister } from "#kernel/kit/index.ts";
-import { asJson, isForbidden, Job, type KubeObject, Pod, type Stored } from "#kernel/model/index.ts";
+import { asJson, isForbidden, Job, type KubeObject, Pod, type Stored, Node } from "#kernel/model/index.ts";
 import { childLabels, childName, labels } from "../child-names.ts";
 import { jobOfContainer, mainContainer } from "../compile/container-job.ts";
 import { render } from "../compile/values.ts";
 import type { ObjectState } from "../completion.ts";
-import { childOf, createChild, deleteChild, observeChild, plannedReference, type StepClients } from "./child.ts";
-import { artifactAnnotations, nobodyCarries, withArtifacts } from "./artifacts.ts";
+import {
+  childOf,
+  createChild,
+  deleteChild,
+  observeChild,
+  plannedReference,
+  type StepClients,
+  failed,
+} from "./child.ts";
 import type { Attempt, Finding, StepExecutor } from "./executor.ts";
-import { jobManifest } from "./job-manifest.ts";
+import { jobManifest, type PodAnnotations } from "./job-manifest.ts";
 import { withMasks } from "./masked-pods.ts";
 import { objectState } from "./object-state.ts";
 import { cutOutputs, succeeded } from "./outputs.ts";
 import { type ContainerEnd, containerEnd, keptOutputBytes, type Lack, podLack } from "./pod-results.ts";
 import { mayTryAgain } from "./retry-when.ts";
+import { carriesLabel, leavesAnnotation, takesAnnotation } from "#kernel/artifacts/index.ts";
+import { leftFor, missingInput } from "../compile/artifacts.ts";
 
 /** Watches Pods for a waiting attempt. Undefined until they can be seen, which triggers a pass. */
 export type PodWatch = (attempt: Attempt) => WatchedPods | undefined;
@@ -196,3 +205,47 @@ function explain({ reason, message }: JobFailure, end: ContainerEnd | undefined,
   const said = last.length > longestSaid ? `${last.slice(0, longestSaid)}…` : last;
   return { reason: "Error", message: `exit code ${end.exitCode}${said === "" ? "" : `: ${said}`}` };
 }
+
+const hasArtifacts = ({ step }: Attempt): boolean => step.takes.length > 0 || step.leaves.length > 0;
+
+/** Annotations with the artifacts of an attempt's Pods. The error is for people. */
+function artifactAnnotations(attempt: Attempt): Result<PodAnnotations, string> {
+  const { step, values } = attempt;
+  if (!hasArtifacts(attempt)) return ok({});
+  const taken: JsonObject[] = [];
+  const missing = missingInput(step.takes, values.state);
+  if (missing !== undefined) return err(`${missing.step} has not left the artifact "${missing.artifact}"`);
+  for (const input of step.takes) {
+    for (const { path, stored } of leftFor(input, values.state)) taken.push({ ...stored, name: input.name, path });
+  }
+  return ok({
+    ...(step.takes.length === 0 ? {} : { [takesAnnotation]: JSON.stringify(taken) }),
+    ...(step.leaves.length === 0 ? {} : { [leavesAnnotation]: JSON.stringify(step.leaves) }),
+  });
+}
+
+/** Clusters do not support artifacts. Called only for steps with artifacts. */
+async function nobodyCarries(client: ApiClient, attempt: Attempt, signal: AbortSignal): Promise<Finding | undefined> {
+  if (!hasArtifacts(attempt)) return undefined;
+  const { items } = await client.list(Node, { labelSelector: `${carriesLabel}=true`, limit: 1, signal });
+  if (items.length > 0) return undefined;
+  const message = `no node carries artifacts (label ${carriesLabel}): the step needs Pods that Slipway runs itself, or a volume that its steps share`;
+  return failed("ArtifactsNotCarried", message);
+}
+
+function withArtifacts(attempt: Attempt, state: ChildState, end: ContainerEnd | undefined): ChildState {
+  const { leaves } = attempt.step;
+  if (state.is !== "succeeded" || leaves.length === 0 || state.again === true) return state;
+  const { artifacts, problem = unanswered } = end?.left ?? {};
+  if (artifacts !== undefined) {
+    const missing = leaves.find(({ name, optional }) => optional !== true && artifacts[name] === undefined);
+    if (missing === undefined) return { ...state, artifacts: asObject(artifacts) };
+  }
+  const exitCode = end?.exitCode ?? null;
+  return { is: "failed", ...problem, retryable: mayTryAgain(attempt, { ...problem, exitCode, outputs: {} }) };
+}
+
+/** The Pod is gone, or its runtime does not support artifacts. */
+const unanswered = { reason: "ArtifactMissing", message: "the artifacts of the Pod were not stored" };
+
+const asObject = (artifacts: object): JsonObject => ({ ...artifacts });

@@ -7,7 +7,7 @@ import { served } from "../testing/write-steps.ts";
 import { inNamespace, tidyMetadata } from "../verbs/admission.ts";
 import { checkMetadata } from "../verbs/metadata-rules.ts";
 import { eventKind } from "./event.ts";
-import { isPlainEvent } from "./plain-event.ts";
+import { isPlainEvent } from "./event.ts";
 
 const events = served(eventKind);
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { encodeSwagger } from "./v2-protobuf.ts";
+import { encodeSwagger } from "./openapi-documents.ts";
 
 type Field = readonly [number: number, body: Uint8Array];
 

@@ -6,7 +6,7 @@ import { createRegistry } from "../crds/registry.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { writeNew } from "../testing/write-steps.ts";
 import { componentsOf } from "./components.ts";
-import { swagger } from "./v2.ts";
+import { swagger } from "./openapi-documents.ts";
 
 const registry = createRegistry({ now: () => 0 });
 const Gauge = kind({

@@ -1,14 +1,16 @@
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, execFile } from "node:child_process";
 import { closeSync } from "node:fs";
 import { PassThrough, Readable } from "node:stream";
 import { signalGroup } from "#lib/base/index.node.ts";
-import { afterAwake, type Cancel, type Clock, type Millis } from "#lib/base/index.ts";
+import { afterAwake, type Cancel, type Clock, type Millis, sleep } from "#lib/base/index.ts";
 import type { Task } from "../contract.ts";
-import type { Interaction, InteractionOptions } from "../interaction.ts";
+import type { Interaction, InteractionOptions, TerminalSize } from "../interaction.ts";
 import { closeWritingEnd, type InputPipe, type Pipe } from "./runner/pipe-pool.ts";
-import { commandOf, onTerminal, resizeTerminal } from "./terminal.ts";
 import { afterwards, exitCode, failureCode, type SpawnContext } from "./runner/follow-task.ts";
 import { exitOf, explainFailure, prepareTask, spawnLeader } from "./runner/task-process.ts";
+import { readFile, readlink } from "node:fs/promises";
+import { promisify } from "node:util";
+import { findProgram } from "./runner/host-command.ts";
 
 /** How long output is read after the command ended if a process outside its group keeps the pipe open. */
 const outputGraceMs: Millis = 1_000;
@@ -164,4 +166,53 @@ function outputOf(pipe: Pipe, exited: Promise<unknown>, clock: Clock): Readable 
   };
   void exited.then(cutLate);
   return shown;
+}
+
+// Node cannot open terminals. script(1) of util-linux can: it leads the group that we know; its one child, the command,
+// has a session of its own on the terminal. stty(1) sets the terminal's size, and the kernel notifies the command.
+
+const run = promisify(execFile);
+const lookEvery: Millis = 20;
+const mostLooks = 100;
+
+/** Wraps the command to run on a terminal with echo, keeping its exit code; or says why that is impossible. */
+async function onTerminal(command: readonly [string, ...string[]]): Promise<readonly [string, ...string[]] | string> {
+  const script = await findProgram("script");
+  if (script === undefined) return "a terminal needs script(1) of util-linux";
+  const line = `exec ${command.map(quoted).join(" ")}`;
+  return [script, "--quiet", "--return", "--flush", "--echo", "always", "--command", line, "/dev/null"];
+}
+
+const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
+
+/** The command's process, which leads a group of its own; undefined before it starts and after it ended. */
+async function commandOf(script: number): Promise<number | undefined> {
+  const children = await readFile(`/proc/${script}/task/${script}/children`, "latin1").catch(() => "");
+  const pid = Number.parseInt(children, 10);
+  return Number.isNaN(pid) ? undefined : pid;
+}
+
+/** Sets the size once there is a terminal. Does nothing after an abort or without stty(1). Never rejects. */
+async function resizeTerminal(
+  script: number,
+  { columns, rows }: TerminalSize,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const stty = await findProgram("stty");
+    if (stty === undefined) return;
+    for (let look = 0; look < mostLooks; look++) {
+      const pid = await commandOf(script);
+      const terminal = pid === undefined ? "" : await readlink(`/proc/${pid}/fd/0`).catch(() => "");
+      signal.throwIfAborted();
+      if (/^\/dev\/pts\/\d+$/.test(terminal)) {
+        await run(stty, ["-F", terminal, "rows", `${rows}`, "cols", `${columns}`], { env: {} });
+        return;
+      }
+      await sleep(clock, lookEvery, signal);
+    }
+  } catch {
+    // It has ended meanwhile.
+  }
 }

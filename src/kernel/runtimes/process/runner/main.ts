@@ -7,18 +7,25 @@
 // do or another runner has the directory. SIGTERM stops its tasks with a grace of 10 s.
 import { writeSync } from "node:fs";
 import { join } from "node:path";
-import { acquireLock, isHeld } from "#lib/base/index.node.ts";
+import { acquireLock, isHeld, isAlive, signalGroup } from "#lib/base/index.node.ts";
 import { formatInstant, messageOf, type Millis, systemClock } from "#lib/base/index.ts";
-import type { Task, TaskStatus } from "../../contract.ts";
+import type { Task, TaskStatus, TaskOutcome } from "../../contract.ts";
 import { ensureRunnerDirectories, type RunnerPaths, runnerPaths } from "../paths.ts";
 import { capabilitiesWith, onceFoundTools } from "./host-command.ts";
-import { adoptTask } from "./adopt-task.ts";
-import type { NoteBegun } from "./follow-task.ts";
+import {
+  type NoteBegun,
+  afterwards,
+  failureCode,
+  followTask,
+  notStarted,
+  type SpawnContext,
+  type TaskProcess,
+} from "./follow-task.ts";
 import { Journal, type StartedEntry } from "./journal.ts";
 import { MountPoints } from "./mount-points.ts";
 import { PipePool } from "./pipe-pool.ts";
 import { RunnerServer } from "./runner-server.ts";
-import { findSupervisor } from "./supervisor.ts";
+import { findSupervisor, reportsOn, valuesIn } from "./supervisor.ts";
 import { spawnTask } from "./task-process.ts";
 import { TaskTable } from "./task-table.ts";
 
@@ -85,3 +92,46 @@ function complaints(): (failure: unknown) => void {
 }
 
 void main(runnerPaths(directory), Number(idle));
+
+/** Continues a killed runner's task; if impossible, kills it and returns undefined. Throws without its pipes. */
+async function adoptTask(left: StartedEntry, context: SpawnContext): Promise<TaskProcess | undefined> {
+  const { handover, process: identity, at: startedAt } = left;
+  if (handover === undefined) return undefined;
+  const { mounts = [], maskedVariables = [] } = handover;
+  const isSupervised = isAlive(identity);
+  const values = isSupervised ? valuesIn(identity.pid, maskedVariables) : undefined;
+  const [out, err, reports] = handover.pipes;
+  // Output first: a supervisor ends once its report is read, and its output with it if nothing reads that.
+  const stdout = context.pipes.reopen(out);
+  const stderr = context.pipes.reopen(err);
+  const status = context.pipes.reopen(reports);
+  if (values === undefined) {
+    // A program that holds the output keeps the number of its group from being reused.
+    if (isSupervised || stdout.wasHeld || stderr.wasHeld) signalGroup(identity.pid, "SIGKILL");
+    for (const pipe of [stdout, stderr, status]) pipe.release(false);
+    return undefined;
+  }
+  // The mount's source may have been removed since.
+  const isHeld = await context.mountPoints.acquire(mounts).then(
+    () => true,
+    () => false,
+  );
+  const { started, exited } = reportsOn(status);
+  const running = { pid: identity.pid, startedAt, outputs: [stdout, stderr], exited, identity } as const;
+  const process = followTask(running, { ...handover, values }, context);
+  const ended = afterwards(process.ended, async () => {
+    status.release(false);
+    if (isHeld) await context.mountPoints.release(mounts);
+  });
+  const outcome = async (): Promise<TaskOutcome> => {
+    const [end, failure] = await Promise.all([ended, started]);
+    if (failure === undefined) return end;
+    return notStarted(
+      values,
+      failureCode(failure),
+      `the program cannot be started: ${failure.message}`,
+      end.finishedAt,
+    );
+  };
+  return { ...process, ended: outcome() };
+}
