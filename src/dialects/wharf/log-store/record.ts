@@ -1,10 +1,10 @@
+import { crc32 } from "node:zlib";
 import type { LogTime } from "../results/log-line.ts";
-import { crc32c } from "./crc32c.ts";
 
 // A record of a segment, numbers with their lowest byte first:
 //
 //     0  4  length of the message in bytes
-//     4  4  CRC-32C of everything from byte 8 to the end
+//     4  4  CRC-32 of everything from byte 8 to the end
 //     8  8  logId, from 1, ascending within a segment
 //    16  8  workerLogId; 0: a line that has none
 //    24  8  seconds of its time since 1970, signed
@@ -51,7 +51,7 @@ export class RecordPage {
     writeInteger(view, workerLogId, start + 16);
     writeInteger(view, time.seconds, start + 24);
     view.setUint32(start + 32, time.nanos, true);
-    view.setUint32(start + 4, crc32c(bytes, start + 8, from + length), true);
+    view.setUint32(start + 4, crc32(bytes.subarray(start + 8, from + length)), true);
     this.#length = from + length;
     return headerBytes + length;
   }
@@ -80,7 +80,7 @@ export const workerLogIdAt = (bytes: Buffer, at: number): number => readInteger(
 export function isRecordAt(bytes: Buffer, at: number): boolean {
   const length = lengthAt(bytes, at);
   if (length === undefined || length > headerBytes + longestMessage || at + length > bytes.length) return false;
-  return bytes.readUInt32LE(at + 4) === crc32c(bytes, at + 8, at + length);
+  return bytes.readUInt32LE(at + 4) === crc32(bytes.subarray(at + 8, at + length));
 }
 
 export function lineAt(bytes: Buffer, at: number, stepId: number): StoredLine {
