@@ -1,4 +1,5 @@
 import { formatAge } from "#lib/base/index.ts";
+import { normal, type Notice, warning } from "#kernel/model/index.ts";
 import {
   diff,
   isTerminal,
@@ -11,6 +12,8 @@ import {
   stepState,
 } from "#engine/index.ts";
 
+export type { Notice };
+
 export const cachedReason = "Cached";
 
 /** Keeps a deleted workflow until its active children are gone. */
@@ -21,33 +24,10 @@ export const queuedReason = "Queued";
 /** Annotation that releases a workflow whose children cannot be deleted. */
 export const abandonAnnotation = "slipway.dev/abandon";
 
-export interface Notice {
-  readonly type: "Normal" | "Warning";
-  /** CamelCase and stable, for scripts and alerts. */
-  readonly reason: string;
-  /** The controller's action. */
-  readonly action: string;
-  /** One line that starts in lower case; cut at the API's limit. */
-  readonly note: string;
-}
-
-const notice = (reason: string, note: string, action = "Reconcile"): Notice => ({
-  type: "Normal",
-  reason,
-  action,
-  note,
-});
-const warning = (reason: string, note: string, action = "Reconcile"): Notice => ({
-  type: "Warning",
-  reason,
-  action,
-  note,
-});
-
 /** Events that no difference of two runs shows; for all others see `noticesBetween`. */
 export const notices = {
-  created: (name: string) => notice("WorkflowCreated", `workflow "${name}" was accepted`, "Accept"),
-  deleted: (name: string) => notice("WorkflowDeleted", `workflow "${name}" was deleted`, "Delete"),
+  created: (name: string) => normal("WorkflowCreated", `workflow "${name}" was accepted`, "Accept"),
+  deleted: (name: string) => normal("WorkflowDeleted", `workflow "${name}" was deleted`, "Delete"),
   invalid: (message: string) => warning("InvalidSpec", message, "Validate"),
   stray: (kind: string, name: string) =>
     warning(
@@ -58,7 +38,7 @@ export const notices = {
   nothingToReuse: (name: string) =>
     warning("NothingToReuse", `workflow "${name}" no longer exists or cannot be read; running every step`, "Reuse"),
   itemsCached: (step: string, count: number) =>
-    notice(
+    normal(
       "StepCached",
       `${count} ${count === 1 ? "item" : "items"} of step "${step}" took an earlier result`,
       "Reuse",
@@ -85,19 +65,19 @@ export const notices = {
 export function noticesBetween(before: RunState, after: RunState): readonly Notice[] {
   const told: Notice[] = [];
   if (after.number > before.number)
-    told.push(notice("WorkflowRetried", `run ${after.number} re-runs the steps that did not succeed`, "Retry"));
+    told.push(normal("WorkflowRetried", `run ${after.number} re-runs the steps that did not succeed`, "Retry"));
   if (after.startedAt !== undefined && before.startedAt !== after.startedAt)
     told.push(
-      notice(
+      normal(
         "WorkflowStarted",
         after.number === 1 ? "the workflow has started" : `run ${after.number} has started`,
         "Start",
       ),
     );
   if (after.suspendedSince !== undefined && before.suspendedSince === undefined)
-    told.push(notice("WorkflowSuspended", "no new steps start; running children continue", "Suspend"));
+    told.push(normal("WorkflowSuspended", "no new steps start; running children continue", "Suspend"));
   if (after.suspendedSince === undefined && before.suspendedSince !== undefined && !isTerminal(after.phase))
-    told.push(notice("WorkflowResumed", "the workflow was resumed", "Resume"));
+    told.push(normal("WorkflowResumed", "the workflow was resumed", "Resume"));
   if (after.closing === "Deadline" && before.closing !== "Deadline")
     told.push(
       warning(
@@ -120,14 +100,14 @@ function lockNotices(before: RunState, after: RunState): readonly Notice[] {
   const isQueued = ({ phase, reason, message }: RunState): boolean =>
     phase === "Pending" && reason === queuedReason && message !== undefined;
   const queued =
-    isQueued(after) && !isQueued(before) ? [notice("LockWaiting", `the workflow waits: ${after.message}`, "Wait")] : [];
+    isQueued(after) && !isQueued(before) ? [normal("LockWaiting", `the workflow waits: ${after.message}`, "Wait")] : [];
   const waiting = Object.keys(after.steps).flatMap((key) => {
     const [old, step] = [stepState(before, key), stepState(after, key)];
     const isTold = (state: typeof step): boolean =>
       state.message !== undefined && state.reason === "Lock" && state.refused !== true;
     const isNew =
       old !== step && isTold(step) && !isTold(old) && (step.phase === "Waiting" || step.phase === "Running");
-    return isNew ? [notice("LockWaiting", `step "${key}" waits: ${step.message}`, "Wait")] : [];
+    return isNew ? [normal("LockWaiting", `step "${key}" waits: ${step.message}`, "Wait")] : [];
   });
   return [...queued, ...waiting];
 }
@@ -155,28 +135,28 @@ function stepNotices(note: StepNote): readonly Notice[] {
   const because = why === "" ? "" : `: ${why}`;
   switch (note.to) {
     case "Starting":
-      return [notice("StepStarted", `${step} starts attempt ${note.attempt}`, "Start")];
+      return [normal("StepStarted", `${step} starts attempt ${note.attempt}`, "Start")];
     case "Running":
       return note.from === "Starting" || note.attempt === 0
         ? []
-        : [notice("StepStarted", `${step} is running`, "Start")];
+        : [normal("StepStarted", `${step} is running`, "Start")];
     case "Succeeded":
-      if (note.reason === cachedReason) return [notice("StepCached", `${step} has the ${note.message}`, "Reuse")];
-      if (note.from === "Suspended") return [notice("StepApproved", `${step} succeeded${because}`, "Approve")];
-      return [notice("StepSucceeded", `${step} succeeded`)];
+      if (note.reason === cachedReason) return [normal("StepCached", `${step} has the ${note.message}`, "Reuse")];
+      if (note.from === "Suspended") return [normal("StepApproved", `${step} succeeded${because}`, "Approve")];
+      return [normal("StepSucceeded", `${step} succeeded`)];
     case "Failed":
-      if (note.reason === reasons.rejected) return [notice("StepRejected", `${step} failed${because}`, "Reject")];
+      if (note.reason === reasons.rejected) return [normal("StepRejected", `${step} failed${because}`, "Reject")];
       return [warning(note.reason === "Timeout" ? "StepTimedOut" : "StepFailed", `${step} failed${because}`)];
     case "Skipped":
-      return [notice("StepSkipped", `${step} was skipped${because}`)];
+      return [normal("StepSkipped", `${step} was skipped${because}`)];
     case "Canceled":
-      return [notice("StepCanceled", `${step} was canceled${because}`, "Cancel")];
+      return [normal("StepCanceled", `${step} was canceled${because}`, "Cancel")];
     case "Cancelling":
       return note.reason === "Timeout" ? [warning("StepTimedOut", `${step} is ended${because}`, "Cancel")] : [];
     case "Waiting":
       return waitNotices(note, step);
     case "Suspended":
-      return [notice("ApprovalRequested", `${step} waits for approval${because}`, "Ask")];
+      return [normal("ApprovalRequested", `${step} waits for approval${because}`, "Ask")];
     case "Pending":
       return [];
   }
@@ -185,7 +165,7 @@ function stepNotices(note: StepNote): readonly Notice[] {
 /** Waiting for a slot is ordinary; other waits are reported. */
 function waitNotices({ reason, message = "" }: StepNote, step: string): readonly Notice[] {
   if (reason === "Backoff") return [warning("StepRetrying", `${step} is tried again after ${message}`, "Retry")];
-  return reason === "Quota" ? [notice("QuotaWaiting", `${step} waits for quota: ${message}`)] : [];
+  return reason === "Quota" ? [normal("QuotaWaiting", `${step} waits for quota: ${message}`)] : [];
 }
 
 function runNotices({ to }: RunNote, after: RunState): readonly Notice[] {
@@ -196,5 +176,5 @@ function runNotices({ to }: RunNote, after: RunState): readonly Notice[] {
     failed.length === 0 ? "" : `; failed: ${failed.slice(0, 10).join(", ")}${failed.length > 10 ? ", …" : ""}`;
   const reason = after.reason === undefined || after.reason === to ? "" : ` (${after.reason})`;
   const note = `${to}${reason} after ${took}${steps}`;
-  return [to === "Succeeded" ? notice("WorkflowEnded", note, "End") : warning("WorkflowEnded", note, "End")];
+  return [to === "Succeeded" ? normal("WorkflowEnded", note, "End") : warning("WorkflowEnded", note, "End")];
 }

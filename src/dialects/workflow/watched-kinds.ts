@@ -1,4 +1,4 @@
-import type { Informer, InformerShare, Manager } from "#kernel/kit/index.ts";
+import { type Informer, KindMirrors, type Manager } from "#kernel/kit/index.ts";
 import {
   apiVersionOf,
   controllerOf,
@@ -26,54 +26,46 @@ const strayOf = ({ metadata }: Stored): readonly string[] => {
 
 const ownKind = { apiVersion: apiVersionOf(Workflow), kind: Workflow.kind } as const;
 
-interface Watched {
-  readonly share: InformerShare;
-  readonly users: Set<string>;
-  readonly stop: () => void;
-}
-
 /**
- * Mirrors of kinds that only some workflows need. A mirror starts with its first user and stops with its last one; a
- * change triggers passes of the controlling workflow and of all that refer to the object. Invariant: `#references` is
- * the inverse of `#referrers`, neither has empty sets, and a kind with a referrer is acquired.
+ * Mirrors of kinds that only some workflows need: a change triggers passes of the controlling workflow and of all that
+ * refer to the object.
  */
 export class WatchedKinds {
   readonly #manager: Manager;
   readonly #enqueue: (key: string) => void;
-  readonly #watched = new Map<string, Watched>();
-  /** Workflows by object. */
-  readonly #referrers = new Map<string, Set<string>>();
-  readonly #references = new Map<string, Set<string>>();
+  readonly #mirrors: KindMirrors;
 
   constructor(manager: Manager, enqueue: (key: string) => void) {
     this.#manager = manager;
     this.#enqueue = enqueue;
+    this.#mirrors = new KindMirrors({
+      informers: manager.informers,
+      prepare(informer) {
+        informer.addIndex(strayIndex, strayOf);
+        informer.addIndex(ownerIndex, ownerOf);
+      },
+      changed: ({ object, users }) => [...workflowsOf(object), ...users].forEach(enqueue),
+    });
   }
 
   /** The mirror of a kind for a workflow, which gets a pass when it is filled or refused. Idempotent. */
   acquire(type: ResourceType, user: string): Informer {
-    const id = `${apiVersionOf(type)}/${type.kind}`;
-    const watched = this.#watched.get(id) ?? this.#watch(id, type);
-    if (!watched.users.has(user)) {
-      watched.users.add(user);
-      this.#enqueueOnceSynced(watched.share.informer, user);
-    }
-    return watched.share.informer;
+    const { informer, isNew } = this.#mirrors.acquire(type, user);
+    if (isNew) this.#enqueueOnceSynced(informer, user);
+    return informer;
   }
 
   /** Triggers passes of `user` when the object changes. The kind must be acquired for it. */
   refer(type: ResourceType, objectKey: string, user: string): void {
-    const id = `${apiVersionOf(type)}/${type.kind}/${objectKey}`;
-    addTo(this.#referrers, id, user);
-    addTo(this.#references, user, id);
+    this.#mirrors.refer(type, objectKey, user);
   }
 
   strays(uid: string): readonly Stored[] {
-    return [...this.#watched.values()].flatMap(({ share }) => share.informer.byIndex(strayIndex, uid));
+    return this.#mirrors.informers.flatMap((informer) => informer.byIndex(strayIndex, uid));
   }
 
   controlledBy(owner: Stored): readonly Stored[] {
-    return [...this.#watched.values()].flatMap(({ share }) => share.informer.byIndex(ownerIndex, owner.metadata.uid));
+    return this.#mirrors.informers.flatMap((informer) => informer.byIndex(ownerIndex, owner.metadata.uid));
   }
 
   /** Whether all kinds of its templates are mirrored; missing mirrors are started and trigger a pass. */
@@ -97,42 +89,11 @@ export class WatchedKinds {
 
   /** Releases everything acquired for a workflow; unused mirrors stop. */
   forget(user: string): void {
-    for (const id of this.#references.get(user) ?? []) removeFrom(this.#referrers, id, user);
-    this.#references.delete(user);
-    for (const [id, { users, stop }] of this.#watched) {
-      if (!users.delete(user) || users.size > 0) continue;
-      stop();
-      this.#watched.delete(id);
-    }
+    this.#mirrors.forget(user);
   }
 
   close(): void {
-    for (const { stop } of this.#watched.values()) stop();
-    this.#watched.clear();
-  }
-
-  #watch(id: string, type: ResourceType): Watched {
-    const share = this.#manager.informers.acquire(type);
-    share.informer.addIndex(strayIndex, strayOf);
-    share.informer.addIndex(ownerIndex, ownerOf);
-    const tell = (object: Stored): void => this.#tell(id, object);
-    const remove = share.informer.addHandler({
-      add: tell,
-      update: (_old, object) => tell(object),
-      delete: tell,
-    });
-    const stop = (): void => {
-      remove();
-      share.release();
-    };
-    const watched: Watched = { share, users: new Set(), stop };
-    this.#watched.set(id, watched);
-    return watched;
-  }
-
-  #tell(id: string, object: Stored): void {
-    for (const key of workflowsOf(object)) this.#enqueue(key);
-    for (const key of this.#referrers.get(`${id}/${keyOf(object.metadata)}`) ?? []) this.#enqueue(key);
+    this.#mirrors.close();
   }
 
   #enqueueOnceSynced(informer: Informer, user: string): void {
@@ -171,17 +132,4 @@ export function workflowsOf(object: KubeObject): readonly string[] {
         ? owner.name
         : undefined;
   return name === undefined ? [] : [keyOf({ name, ...(namespace === undefined ? {} : { namespace }) })];
-}
-
-/** Removes empty sets, so that the maps do not grow. */
-function addTo(map: Map<string, Set<string>>, key: string, value: string): void {
-  const values = map.get(key);
-  if (values === undefined) map.set(key, new Set([value]));
-  else values.add(value);
-}
-
-function removeFrom(map: Map<string, Set<string>>, key: string, value: string): void {
-  const values = map.get(key);
-  values?.delete(value);
-  if (values?.size === 0) map.delete(key);
 }

@@ -3,6 +3,7 @@ export * from "./awake.ts";
 export * from "./backoff.ts";
 export * from "./clock.ts";
 export * from "./deferred.ts";
+export * from "./defined.ts";
 export * from "./duration.ts";
 export * from "./errors.ts";
 export * from "./fake-clock.ts";

@@ -40,8 +40,12 @@ let lastInstant: Instant = lastFormatted;
 
 const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
-/** Reads RFC 3339: `2026-01-31T12:00:00.123+01:00`. Digits beyond milliseconds are dropped; no `:60`, as in Go. */
-export function parseInstant(text: string): Instant | undefined {
+/**
+ * Reads RFC 3339: `2026-01-31T12:00:00.123+01:00`. Digits beyond milliseconds are dropped; no `:60`, as in Go. An absent
+ * text is no instant.
+ */
+export function parseInstant(text: string | undefined): Instant | undefined {
+  if (text === undefined) return undefined;
   if (text === lastRead) return lastInstant;
   const at = readInstant(text);
   if (at !== undefined) [lastRead, lastInstant] = [text, at];

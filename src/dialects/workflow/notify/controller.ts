@@ -4,11 +4,13 @@ import {
   type ApiClient,
   controllerFor,
   type Informer,
+  isAllowed,
   type Manager,
   type Reconciler,
   type ReconcileResult,
+  secretText,
 } from "#kernel/kit/index.ts";
-import { isConflict, keyOf, type Stored, type ResourceType, Secret } from "#kernel/model/index.ts";
+import { isConflict, keyOf, Secret, type Stored } from "#kernel/model/index.ts";
 import { Workflow } from "../kinds.ts";
 import { type Notice, notices } from "../messages.ts";
 import { specOf } from "../spec-of.ts";
@@ -142,7 +144,9 @@ async function post(
   const { namespace = "" } = workflow.metadata;
   const url = await targetOf(acting, namespace, notification, signal);
   if (!url.ok) return url.error;
-  const mayReach = (host: string): Promise<boolean> => isAllowed(acting, namespace, host, signal);
+  const right = { verb: "use", group: "slipway.dev", resource: "notificationtargets", namespace } as const;
+  // The writer may post to this host although it has a private address.
+  const mayReach = (host: string): Promise<boolean> => isAllowed(acting, { ...right, name: host }, signal);
   return await deliver({ url: url.value, message: messageOf(workflow, notification, owed), clock, signal, mayReach });
 }
 
@@ -189,50 +193,11 @@ async function targetOf(
   if (secretRef === undefined) return readTarget(url ?? "");
   const { name, key } = secretRef;
   try {
-    const { data } = await acting.get<SecretData>({ type: Secret, namespace, name }, { signal });
-    const text = data?.[key];
-    if (text === undefined) return err(`the Secret "${name}" has no key "${key}"`);
-    return readTarget(Buffer.from(text, "base64").toString("utf8"));
+    const text = secretText(await acting.get({ type: Secret, namespace, name }, { signal }), key);
+    return text === undefined ? err(`the Secret "${name}" has no key "${key}"`) : readTarget(text);
   } catch {
     signal.throwIfAborted();
     // Without the server's words, which are for readers of Secrets.
     return err(`the Secret "${name}" cannot be read by the writer of the workflow`);
   }
-}
-
-interface SecretData {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: Stored["metadata"];
-  readonly data?: Readonly<Record<string, string>>;
-}
-
-/** Answered by every API server for everybody. */
-const accessReviews: ResourceType = {
-  group: "authorization.k8s.io",
-  version: "v1",
-  kind: "SelfSubjectAccessReview",
-  plural: "selfsubjectaccessreviews",
-  namespaced: false,
-};
-
-/** Whether the writer may post to this host although it has a private address. */
-async function isAllowed(acting: ApiClient, namespace: string, host: string, signal: AbortSignal): Promise<boolean> {
-  const right = { verb: "use", group: "slipway.dev", resource: "notificationtargets", namespace, name: host };
-  const asked: AccessReview = {
-    apiVersion: "authorization.k8s.io/v1",
-    kind: accessReviews.kind,
-    metadata: {},
-    spec: { resourceAttributes: right },
-  };
-  const answer = await acting.create<AccessReview>(accessReviews, asked, { signal });
-  return answer.status?.allowed === true;
-}
-
-interface AccessReview {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: Partial<Stored["metadata"]>;
-  readonly spec: object;
-  readonly status?: { readonly allowed?: boolean };
 }

@@ -8,23 +8,23 @@ import {
   messageOf,
   type Millis,
 } from "#lib/base/index.ts";
-import { Event, isNotFound, type KubeObject, type ObjectReference, type Stored } from "#kernel/model/index.ts";
+import {
+  Event,
+  isNotFound,
+  type KubeObject,
+  type Notice,
+  type ObjectReference,
+  type Stored,
+} from "#kernel/model/index.ts";
 import type { ApiClient } from "../client/api-client.ts";
 import { TokenBucket } from "../client/token-bucket.ts";
 import type { Schedule } from "./controller.ts";
 import { Fifo } from "./fifo.ts";
 import { RecentMap } from "./recent-map.ts";
 
-export interface EventNote {
+export interface EventNote extends Notice {
   readonly regarding: ObjectReference;
   readonly related?: ObjectReference;
-  readonly type: "Normal" | "Warning";
-  /** CamelCase, for programs: `StepSucceeded`. */
-  readonly reason: string;
-  /** What the controller did or tried: `Reconcile`, `Start`. */
-  readonly action: string;
-  /** One sentence for people. Cut to 1024 bytes. */
-  readonly note: string;
 }
 
 export interface EventRecorderOptions {

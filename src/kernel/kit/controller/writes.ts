@@ -3,6 +3,7 @@ import { type Clock, isJsonObject, type JsonObject, SlipwayError, retry } from "
 import { createMergePatch } from "#lib/json/index.ts";
 import {
   asJson,
+  ConfigMap,
   controllerOf,
   controllerReference,
   isAlreadyExists,
@@ -200,4 +201,22 @@ export async function ensureChild<T extends KubeObject>(
     const object = await client.get<T>(refTo(type, child), options);
     return { object, outcome: controllerOf(object)?.uid === owner.metadata.uid ? "present" : "foreign" };
   }
+}
+
+/** A ConfigMap beside its owner, which goes with it; other members of an earlier one are kept. */
+export async function writeOwnedConfigMap(
+  client: ApiClient,
+  owner: Stored,
+  { name, data }: { readonly name: string; readonly data: Readonly<Record<string, string>> },
+  options: WriteOptions & { readonly clock: Clock },
+): Promise<void> {
+  const { namespace = "default" } = owner.metadata;
+  const change = (present: KubeObject | undefined): KubeObject & { readonly data: typeof data } => ({
+    ...present,
+    apiVersion: "v1",
+    kind: ConfigMap.kind,
+    metadata: { ...present?.metadata, name, namespace, ownerReferences: [controllerReference(owner)] },
+    data,
+  });
+  await createOrUpdate<KubeObject>(client, { type: ConfigMap, namespace, name }, change, options);
 }
