@@ -1,4 +1,4 @@
-import { jsonEquals, type JsonObject, type JsonValue, objectAt } from "#lib/base/index.ts";
+import { defined, jsonEquals, type JsonObject, type JsonValue, objectAt } from "#lib/base/index.ts";
 import type { Kind } from "#lib/schema/index.ts";
 import { type Admission, admitted, collectProblems, type ProblemCollector } from "#kernel/dialect/index.ts";
 import {
@@ -35,8 +35,7 @@ function admissionOf({ group, kind }: Kind, rules: Rules): Admission {
     coversSchema: false,
     prepareForCreate: ({ status: _dropped, ...object }) => complete(object),
     prepareForUpdate: complete,
-    ...(ownStatus === undefined ? {} : { ownStatus }),
-    ...(review === undefined ? {} : { review }),
+    ...defined({ ownStatus, review }),
     actsOn: (object) => acts(object) ?? null,
     validate(object, old) {
       const found = collectProblems();

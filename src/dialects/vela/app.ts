@@ -69,6 +69,10 @@ export interface Step {
   readonly retry?: StepRetry;
 }
 
+/** Steps with their sub-steps, in order. */
+export const withSubSteps = (steps: readonly Step[]): readonly Step[] =>
+  steps.flatMap((step) => [step, ...step.subSteps]);
+
 /** Of an Application or a WorkflowRun. */
 export interface VelaWorkflow {
   readonly modes: Modes;

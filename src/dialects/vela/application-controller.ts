@@ -1,31 +1,18 @@
-import { controllerFor, type Manager, regardingOf, requestChannel, type ApiClient } from "#kernel/kit/index.ts";
-import { type KubeObject, keyOf, splitKey, type Stored } from "#kernel/model/index.ts";
+import { controllerFor, type Manager, regardingOf, requestChannel } from "#kernel/kit/index.ts";
+import { keyOf, type KubeObject, type Notice, splitKey, type Stored } from "#kernel/model/index.ts";
 import { RunAction, targetIn, targetIndex, targetKeys } from "#kernel/dialect/index.ts";
-import type { Clusters } from "./delivery/delivery.ts";
-import type { Definitions, DefinitionType } from "./definitions/definition.ts";
+import type { DefinitionType } from "./definitions/definition.ts";
 import { definitionTypes, splitRevision, typeFacts } from "./definitions/types.ts";
 import { Application, DefinitionRevision, Package, Policy, Workflow, WorkloadDefinition } from "./kinds.ts";
 import type { StepPrinter } from "./logs/step-logs.ts";
-import type { Notice } from "./notices.ts";
-import type { Providers } from "./ops/provider.ts";
 import { applicationReconciler } from "./reconcile.ts";
-import type { ChartRenderer } from "./render/charts.ts";
-import type { Answers } from "./render/processing.ts";
+import type { Services } from "./reconcile/parts.ts";
 import type { Settings } from "./settings.ts";
 import { stepsOf } from "./view.ts";
 import { WatchedObjects } from "./watched-objects.ts";
-import type { Courier } from "#kernel/couriers/index.ts";
-import type { Cue } from "#kernel/template/index.ts";
 
-export interface ApplicationControllerParts {
-  readonly settings: Settings;
-  readonly cue: Cue;
-  readonly definitions: Definitions;
-  readonly providers: Providers;
-  readonly courier: Courier;
-  readonly charts: ChartRenderer;
-  readonly answers: Answers;
-  readonly clustersFor: (acting: ApiClient) => Clusters;
+/** What a manager does not have. */
+export interface ControllerServices extends Omit<Services, "client" | "actors" | "clock" | "actions"> {
   readonly printer: StepPrinter;
 }
 
@@ -39,9 +26,9 @@ const mostTold = 10_000;
  * Adds the controller of applications. One is reconciled when it, a RunAction for it, an object that it applied, or
  * something that it refers to changes, when a timer is due, and from time to time.
  */
-export function addApplicationController(manager: Manager, parts: ApplicationControllerParts): void {
+export function addApplicationController(manager: Manager, { printer, ...services }: ControllerServices): void {
   const { client, clock } = manager;
-  const { settings, printer } = parts;
+  const { settings } = services;
   const applications = manager.mirror<Application>(Application);
   const actions = manager.mirror<RunAction>(RunAction);
   actions.addIndex(targetIndex, targetKeys);
@@ -61,17 +48,10 @@ export function addApplicationController(manager: Manager, parts: ApplicationCon
     recorder.record({ ...notice, regarding: regardingOf(application) });
   const told = new Set<string>();
   const reconciler = applicationReconciler({
+    ...services,
     client,
     actors: manager,
-    clustersFor: parts.clustersFor,
     clock,
-    settings,
-    cue: parts.cue,
-    definitions: parts.definitions,
-    providers: parts.providers,
-    courier: parts.courier,
-    charts: parts.charts,
-    answers: parts.answers,
     actions,
     follow: (application, objects) => watched.follow(keyOf(application.metadata), objects),
     takeWoken: (key) => woken.delete(key),

@@ -2,7 +2,7 @@ import type { ControllerParts } from "#kernel/dialect/index.ts";
 import { controllerFor, createHttpClient, type Manager } from "#kernel/kit/index.ts";
 import { keyOf, splitKey } from "#kernel/model/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
-import { addApplicationController, type ApplicationControllerParts } from "./application-controller.ts";
+import { addApplicationController, type ControllerServices } from "./application-controller.ts";
 import { ClusterConnections } from "./delivery/cluster-connections.ts";
 import { chartRenderer } from "./render/charts.ts";
 import { keptAnswers } from "./render/processing.ts";
@@ -72,7 +72,7 @@ function addDeliveryControllers(vela: VelaParts, parts: ControllerParts<VelaOpti
     allowExec: settings.allowExec,
     egress: new EgressRules(settings.egressDeny),
   };
-  const delivery: ApplicationControllerParts = {
+  const delivery: ControllerServices = {
     ...vela,
     providers: { ...providers, ...useCaseProviders(useCases) },
     charts: chartRenderer(useCases),

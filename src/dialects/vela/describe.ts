@@ -8,7 +8,7 @@ import { viewRun } from "./view.ts";
 export function describeRun(object: KubeObject, { now }: DescribeOptions): string {
   const view = viewRun(object);
   const { namespace = "-", name } = view.ref;
-  const created = parseInstant(object.metadata.creationTimestamp ?? "");
+  const created = parseInstant(object.metadata.creationTimestamp);
   const head: readonly (readonly [string, string])[] = [
     ["Name", name],
     ["Namespace", namespace],

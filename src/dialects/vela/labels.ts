@@ -1,4 +1,4 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { defined, type JsonObject } from "#lib/base/index.ts";
 import type { AppIdentity } from "./app.ts";
 
 // Labels and annotations that clients of KubeVela select by.
@@ -21,6 +21,7 @@ export const label = {
 export const annotation = {
   publishVersion: "app.oam.dev/publishVersion",
   autoUpdate: "app.oam.dev/autoUpdate",
+  restartWorkflow: "app.oam.dev/restart-workflow",
   serviceAccount: "app.oam.dev/service-account-name",
   sharedBy: "app.oam.dev/shared-by",
 } as const;
@@ -37,6 +38,10 @@ export const auxiliaryWorkload = "AuxiliaryWorkload";
 export const selectorOf = ({ name, namespace }: Pick<AppIdentity, "name" | "namespace">): string =>
   `${label.app}=${name},${label.appNamespace}=${namespace}`;
 
+/** Finds the objects of an application, or of one component of it, in its namespace. */
+export const objectsOf = (app: string, component?: string): string =>
+  labelsText({ [label.app]: app, ...defined({ [label.component]: component }) });
+
 /** The application that an object belongs to by its labels. */
 export function ownerOf(object: {
   readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
@@ -47,7 +52,7 @@ export function ownerOf(object: {
 
 const neverCopied = new Set([
   "app.oam.dev/inplace-upgrade",
-  "app.oam.dev/restart-workflow",
+  annotation.restartWorkflow,
   "kubectl.kubernetes.io/last-applied-configuration",
   "slipway.dev/acts-for",
 ]);
@@ -82,6 +87,12 @@ export const textsOf = (map: JsonObject | undefined): Readonly<Record<string, st
   Object.fromEntries(
     Object.entries(map ?? {}).flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : [])),
   );
+
+/** `region=east,tier=a`, as selectors and tables have labels. */
+export const labelsText = (labels: Readonly<Record<string, string>>): string =>
+  Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(",");
 
 export const isSecret = (object: { readonly apiVersion?: unknown; readonly kind?: unknown }): boolean =>
   object.kind === "Secret" && object.apiVersion === "v1";

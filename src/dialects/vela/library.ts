@@ -1,5 +1,5 @@
 import { type Cue, createCue, type CuePackages, type TemplateHost } from "#kernel/template/index.ts";
-import type { Millis } from "#lib/base/index.ts";
+import { defined, type Millis } from "#lib/base/index.ts";
 import type { Definition } from "./definitions/definition.ts";
 import { shippedDefinitions } from "./definitions/shipped.ts";
 import { velaPackages } from "./packages.ts";
@@ -15,7 +15,7 @@ export const library: Library = { definitions: shippedDefinitions, packages: vel
 
 /** CUE with the packages of the dialect. */
 export const openCue = (templates: Pick<TemplateHost, "ask">, budgetMs?: Millis): Cue =>
-  createCue({ templates, packages: library.packages, ...(budgetMs === undefined ? {} : { budgetMs }) });
+  createCue({ templates, packages: library.packages, ...defined({ budgetMs }) });
 
 /** For commands, whose first question includes reading all packages. */
 export const commandBudgetMs: Millis = 20_000;

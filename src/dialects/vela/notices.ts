@@ -1,31 +1,9 @@
 import { formatAge, type Millis, parseInstant } from "#lib/base/index.ts";
+import { normal, type Notice, warning } from "#kernel/model/index.ts";
 import type { ApplicationStatus, StepStatus, WorkflowStatusFields } from "./kinds.ts";
 import { requested } from "./workflow/status.ts";
 
 // Events are differences between two stored statuses, so that a restart of the server repeats none.
-
-export interface Notice {
-  readonly type: "Normal" | "Warning";
-  /** CamelCase and stable, for scripts and alerts. */
-  readonly reason: string;
-  /** What the controller did or tried. */
-  readonly action: string;
-  /** One line that starts in lower case. */
-  readonly note: string;
-}
-
-const normal = (reason: string, note: string, action = "Reconcile"): Notice => ({
-  type: "Normal",
-  reason,
-  action,
-  note,
-});
-const warning = (reason: string, note: string, action = "Reconcile"): Notice => ({
-  type: "Warning",
-  reason,
-  action,
-  note,
-});
 
 /** Events that no difference of two statuses shows. */
 export const notices = {
@@ -132,7 +110,7 @@ const longWait: Millis = 10 * 60_000;
 
 const waitsLong = ({ phase, reason, firstExecuteTime, lastExecuteTime }: AnyStep): boolean => {
   if (phase !== "running" || reason !== "Wait") return false;
-  const [first, last] = [firstExecuteTime, lastExecuteTime].map((text) => parseInstant(text ?? ""));
+  const [first, last] = [firstExecuteTime, lastExecuteTime].map((text) => parseInstant(text));
   return first !== undefined && last !== undefined && last - first >= longWait;
 };
 
@@ -179,7 +157,7 @@ function runNotices(before: WorkflowStatusFields | undefined, after: WorkflowSta
 }
 
 function endNotice({ status, message = "", startTime, endTime }: WorkflowStatusFields): Notice {
-  const [begun, ended] = [parseInstant(startTime ?? ""), parseInstant(endTime ?? "")];
+  const [begun, ended] = [parseInstant(startTime), parseInstant(endTime)];
   const took = begun === undefined || ended === undefined ? "" : ` after ${formatAge(ended - begun)}`;
   const because = message === "" ? "" : `: ${message}`;
   if (status === "succeeded" || status === "skipped") return normal("WorkflowSucceeded", `succeeded${took}`, "End");

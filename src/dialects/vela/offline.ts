@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "#lib/base/index.ts";
+import { defined, err, ok, type Result } from "#lib/base/index.ts";
 import type { KubeObject, Stored } from "#kernel/model/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 import type { Definitions } from "./definitions/definition.ts";
@@ -62,7 +62,7 @@ export async function renderOffline(request: OfflineRequest): Promise<Result<Pre
       (one) => one.kind === kind && (one.metadata.namespace ?? "default") === namespace,
     ) as unknown as readonly T[];
   const workflow = of<Workflow>(Workflow.kind).find(({ metadata }) => metadata.name === application.spec.workflow?.ref);
-  const references = { ...(workflow === undefined ? {} : { workflow }), policies: of<Policy>(Policy.kind) };
+  const references = { ...defined({ workflow }), policies: of<Policy>(Policy.kind) };
   const draft = parseApp(application, undefined, references);
   const referred = { policies: {}, referredObjects: [] };
   const choice = decideRevision({

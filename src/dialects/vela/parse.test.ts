@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { JsonObject } from "#lib/base/index.ts";
+import { defined, type JsonObject } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { Step } from "./app.ts";
 import type { Application, Policy, Workflow, WorkflowRun } from "./kinds.ts";
@@ -82,7 +82,7 @@ test.each([
   [{ mode: { steps: "StepByStep", subSteps: "StepByStep" } }, "StepByStep", "StepByStep"],
   [{ steps: [{ type: "h", stage: "pre-render" }] }, "DAG", "DAG"],
 ])("the modes of the workflow %j are %s and %s", (workflow, steps, subSteps) => {
-  const spec = { components: [web], ...(workflow === undefined ? {} : { workflow }) };
+  const spec = { components: [web], ...defined({ workflow }) };
   expect(appOf(spec).workflow.modes).toEqual({ steps, subSteps });
 });
 

@@ -1,17 +1,19 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { defined, type JsonObject } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import type {
-  App,
-  AppIdentity,
-  Component,
-  Input,
-  Mode,
-  Modes,
-  Output,
-  Policy,
-  Step,
-  StepRetry,
-  VelaWorkflow,
+import { annotation } from "./labels.ts";
+import {
+  type App,
+  type AppIdentity,
+  type Component,
+  type Input,
+  type Mode,
+  type Modes,
+  type Output,
+  type Policy,
+  type Step,
+  type StepRetry,
+  type VelaWorkflow,
+  withSubSteps,
 } from "./app.ts";
 import { timeoutOf } from "./durations.ts";
 import type {
@@ -39,8 +41,6 @@ export interface RevisionOf {
 
 export const noRevision: RevisionOf = { name: "", number: 0 };
 
-export const publishVersionKey = "app.oam.dev/publishVersion";
-
 /** Objects that an application refers to by name. */
 export interface AppReferences {
   /** Of `spec.workflow.ref`. */
@@ -59,9 +59,9 @@ export function parseApp(
   const own = (spec.policies ?? []).map(parsePolicy);
   const isOwn = (name: string) => own.some((policy) => policy.name === name);
   const others = (references.policies ?? []).map(({ metadata: { name = "" }, type, properties }) =>
-    parsePolicy({ name, type, ...(properties === undefined ? {} : { properties }) }),
+    parsePolicy({ name, type, ...defined({ properties }) }),
   );
-  const publishVersion = metadata.annotations?.[publishVersionKey];
+  const publishVersion = metadata.annotations?.[annotation.publishVersion];
   return {
     identity: {
       ...identityOf(application, revision),
@@ -83,7 +83,7 @@ export function parseRun(run: Stored<WorkflowRun>, referenced?: Workflow): App {
     identity: {
       ...identityOf(run, noRevision),
       workflowName: spec.workflowRef ?? run.metadata.name,
-      ...(spec.context === undefined ? {} : { custom: spec.context }),
+      ...defined({ custom: spec.context }),
     },
     components: [],
     policies: [],
@@ -117,7 +117,7 @@ export const parseComponent = (component: ComponentSpec): Component => ({
   dependsOn: component.dependsOn ?? [],
   inputs: parseInputs(component.inputs),
   outputs: component.outputs ?? [],
-  ...(component.externalRevision === undefined ? {} : { externalRevision: component.externalRevision }),
+  ...defined({ externalRevision: component.externalRevision }),
 });
 
 const parseInputs = (inputs: StepSpec["inputs"] = []): readonly Input[] =>
@@ -135,14 +135,14 @@ export const parseStep = (step: StepSpec | SubStepSpec): Step => {
     stage,
     ...(step.meta?.alias === undefined ? {} : { alias: step.meta.alias }),
     ...(step.if === undefined || step.if === "" ? {} : { if: step.if }),
-    ...(timeout === undefined ? {} : { timeout }),
+    ...defined({ timeout }),
     dependsOn: step.dependsOn ?? [],
     inputs: parseInputs(step.inputs),
     outputs: step.outputs ?? [],
     properties: step.properties ?? {},
-    ...(mode === undefined ? {} : { mode }),
+    ...defined({ mode }),
     subSteps: subSteps.map(parseStep),
-    ...(retry === undefined ? {} : { retry }),
+    ...defined({ retry }),
   };
 };
 
@@ -208,8 +208,8 @@ function generatedSteps({ components, policies }: Parts): readonly Step[] {
 
 /** A step before rendering may have the name of a component that it makes. */
 function withFreeNames(generated: readonly Step[], written: readonly Step[]): readonly Step[] {
-  const taken = new Set([...written, ...generated].flatMap((step) => [step, ...step.subSteps]).map(({ name }) => name));
-  const isTaken = (name: string) => written.some((step) => [step, ...step.subSteps].some((one) => one.name === name));
+  const taken = new Set(withSubSteps([...written, ...generated]).map(({ name }) => name));
+  const isTaken = (name: string) => withSubSteps(written).some((one) => one.name === name);
   return generated.map((step) => {
     if (!isTaken(step.name)) return step;
     let name = `apply-${step.name}`;
@@ -228,7 +228,7 @@ const namingTypes = new Set([
 
 /** Components that no step applies, as far as that can be told. */
 export function unappliedComponents({ components, workflow }: Pick<App, "components" | "workflow">): readonly string[] {
-  const steps = workflow.steps.flatMap((step) => [step, ...step.subSteps]);
+  const steps = withSubSteps(workflow.steps);
   if (!steps.every(({ type }) => namingTypes.has(type))) return [];
   const applied = new Set(steps.map(componentOf));
   return components.map(({ name }) => name).filter((name) => !applied.has(name));
@@ -243,7 +243,7 @@ export function componentOf({ type, properties }: Pick<Step, "type" | "propertie
 
 /** Steps that apply a component take over its dependencies, inputs and outputs. */
 export function withComponents(steps: readonly Step[], components: readonly Component[]): readonly Step[] {
-  const all = steps.flatMap((step) => [step, ...step.subSteps]);
+  const all = withSubSteps(steps);
   const stepsOf = (component: string) => all.flatMap((step) => (componentOf(step) === component ? step.name : []));
   const complete = (step: Step): Step => {
     const applied = componentOf(step);

@@ -1,22 +1,22 @@
 import { formatTime, parseInstant } from "#lib/base/index.ts";
 import { addFinalizer, getOrUndefined, type Reconciler } from "#kernel/kit/index.ts";
 import { distinctWriters, keyOf, type Writer } from "#kernel/model/index.ts";
-import type { App } from "./app.ts";
+import { type App, withSubSteps } from "./app.ts";
 import { actingClient, limitedClient } from "./delivery/rights.ts";
 import { isAudited, workflowAccount } from "./insights/security.ts";
 import { remembered } from "./definitions/remembered.ts";
 import { Application, type ApplicationStatus } from "./kinds.ts";
-import { trackerFinalizer } from "./labels.ts";
+import { annotation, trackerFinalizer } from "./labels.ts";
 import { notices } from "./notices.ts";
 import { parseApp, unappliedComponents } from "./parse.ts";
 import { actingFor } from "./reconcile/acting.ts";
-import { failed, pending, succeeded, withoutConditions, withPhase } from "./reconcile/conditions.ts";
+import { notReady, pending, succeeded, withoutConditions, withPhase } from "./reconcile/conditions.ts";
 import { deleteStage } from "./reconcile/delete-stage.ts";
 import { finishedStage } from "./reconcile/finished-stage.ts";
 import { operationStage } from "./reconcile/operations.ts";
 import { type Parts, type Pass, sooner, type Tools, type Wake } from "./reconcile/parts.ts";
 import { prepare, type Prepared } from "./reconcile/prepare.ts";
-import { decideRestart, restartKey } from "./reconcile/restart.ts";
+import { decideRestart } from "./reconcile/restart.ts";
 import { decideRollout, inUseOf } from "./reconcile/rollout-link.ts";
 import { runStage, toolsOf } from "./reconcile/run-stage.ts";
 import { resyncOf } from "./reconcile/settings.ts";
@@ -76,12 +76,7 @@ async function refuse(pass: Pass, problem: string): Promise<Wake> {
   const now = pass.clock.now();
   const observedGeneration = pass.store.application.metadata.generation ?? 0;
   await pass.store.change((status) =>
-    failed(
-      failed({ ...withPhase(status, "rendering"), observedGeneration }, "Parsed", problem, now),
-      "Ready",
-      problem,
-      now,
-    ),
+    notReady({ ...withPhase(status, "rendering"), observedGeneration }, "Parsed", problem, now),
   );
   return {};
 }
@@ -92,10 +87,10 @@ async function restartStage(pass: Pass): Promise<Wake> {
   const decide = () =>
     decideRestart(
       {
-        annotation: store.application.metadata.annotations?.[restartKey],
+        annotation: store.application.metadata.annotations?.[annotation.restartWorkflow],
         scheduledAt: store.status.workflowRestartScheduledAt,
         isFinished: store.status.workflow?.finished === true,
-        endedAt: parseInstant(store.status.workflow?.endTime ?? ""),
+        endedAt: parseInstant(store.status.workflow?.endTime),
       },
       clock.now(),
     );
@@ -105,7 +100,7 @@ async function restartStage(pass: Pass): Promise<Wake> {
   if (decision.removesAnnotation) {
     await store.change((status) => scheduled(status, decision.scheduledAt));
     const { name, namespace = "", resourceVersion } = store.application.metadata;
-    const body = { metadata: { resourceVersion, annotations: { [restartKey]: null } } };
+    const body = { metadata: { resourceVersion, annotations: { [annotation.restartWorkflow]: null } } };
     const ref = { type: Application, namespace, name };
     store.replace(await client.patch<Application>(ref, { type: "merge", body }, { signal }));
     decision = decide();
@@ -159,7 +154,7 @@ async function preRenderStage(pass: Pass): Promise<Wake | undefined> {
 /** Who wrote the definitions of the steps. */
 async function writersOfTypes({ definitions }: Pass, { workflow, identity }: App): Promise<readonly Writer[]> {
   const writers: Writer[] = [];
-  for (const { type } of workflow.steps.flatMap((step) => [step, ...step.subSteps])) {
+  for (const { type } of withSubSteps(workflow.steps)) {
     const found = await definitions.find("workflow-step", type, identity.namespace);
     writers.push(...(found?.writers ?? []));
   }
@@ -230,7 +225,7 @@ async function refuseRendering(pass: Pass, stage: "Render" | "Policy", problem: 
   await pass.store.change((status) => {
     const parsed = succeeded({ ...withPhase(status, phase), observedGeneration }, "Parsed", now);
     const known = stage === "Policy" ? succeeded(parsed, "Render", now) : parsed;
-    return failed(failed(known, stage, problem, now), "Ready", problem, now);
+    return notReady(known, stage, problem, now);
   });
   return later;
 }
@@ -299,14 +294,7 @@ async function policyStage(pass: Pass, { delivery }: Tools, { policies }: Render
   if (policies.length > 0) {
     const applied = await delivery.apply(policies, { cluster: "local" }, "policy");
     if (!applied.ok) {
-      await store.change((status) =>
-        failed(
-          failed(withPhase(status, "generatingPolicy"), "Policy", applied.error, now),
-          "Ready",
-          applied.error,
-          now,
-        ),
-      );
+      await store.change((status) => notReady(withPhase(status, "generatingPolicy"), "Policy", applied.error, now));
       return false;
     }
   }

@@ -1,7 +1,7 @@
 import { controllerFor, type Manager, regardingOf } from "#kernel/kit/index.ts";
 import { keyOf, splitKey } from "#kernel/model/index.ts";
 import { RunAction, targetIn, targetIndex, targetKeys } from "#kernel/dialect/index.ts";
-import type { ApplicationControllerParts } from "./application-controller.ts";
+import type { ControllerServices } from "./application-controller.ts";
 import { Workflow, WorkflowRun, WorkflowStepDefinition } from "./kinds.ts";
 import { workflowNotices } from "./notices.ts";
 import { runReconciler } from "./workflow/run-controller.ts";
@@ -10,7 +10,7 @@ import { runReconciler } from "./workflow/run-controller.ts";
 const eventBudget = { perSecond: 10, burst: 1_000 };
 
 /** Adds the controller of WorkflowRuns to a manager that has not started. */
-export function addRunController(manager: Manager, parts: ApplicationControllerParts): void {
+export function addRunController(manager: Manager, { printer, ...services }: ControllerServices): void {
   const { client, clock } = manager;
   const runs = manager.mirror<WorkflowRun>(WorkflowRun);
   const actions = manager.mirror<RunAction>(RunAction);
@@ -21,7 +21,6 @@ export function addRunController(manager: Manager, parts: ApplicationControllerP
     instance: "slipway",
     perObject: eventBudget,
   });
-  const { printer, ...rest } = parts;
   const waiting = () =>
     runs
       .list()
@@ -40,7 +39,7 @@ export function addRunController(manager: Manager, parts: ApplicationControllerP
           return type !== "update" || old === object || own.get(key) !== object.metadata.resourceVersion;
         },
       ],
-      resyncEvery: parts.settings.resync,
+      resyncEvery: services.settings.resync,
     })
     .watches<RunAction>(RunAction, (action) => targetIn(action, WorkflowRun).map(splitKey))
     .watches(Workflow, waiting)
@@ -48,7 +47,7 @@ export function addRunController(manager: Manager, parts: ApplicationControllerP
     .with({ maxConcurrent: 64 })
     .complete(
       runReconciler({
-        ...rest,
+        ...services,
         client,
         clock,
         actors: manager,

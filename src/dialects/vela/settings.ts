@@ -1,55 +1,39 @@
-import type { Millis } from "#lib/base/index.ts";
+import { defined } from "#lib/base/index.ts";
 
-export interface Settings {
+/** The settings of a server that sets none. Times are in milliseconds. */
+export const defaultSettings = {
   /** Longest delay while steps wait. */
-  readonly maxWaitBackoff: Millis;
-  /** Longest delay while a step is failed. */
-  readonly maxFailedBackoff: Millis;
-  /** Retries after the first failure of a step. */
-  readonly maxErrorRetries: number;
-  /** Suspends instead of terminating when retries are used up. */
-  readonly suspendOnFailure: boolean;
-  /** How long a step waits for an output. */
-  readonly outputWaitTimeout: Millis;
-  /** Of steps without one; 0 is none. */
-  readonly defaultStepTimeout: Millis;
-  /** Revisions kept of each application. */
-  readonly revisionLimit: number;
-  /** Revisions kept of each definition. */
-  readonly definitionRevisionLimit: number;
-  /** For one evaluation of CUE. */
-  readonly cueEvalTimeout: Millis;
-  /** CIDR blocks that HTTP, mail and Git actions must not reach. */
-  readonly egressDeny: readonly string[];
-  /** Whether applications may apply objects to other namespaces. */
-  readonly allowCrossNamespace: boolean;
-  readonly systemDefinitionNamespace: string;
-  /** Directories of this machine that templates and repositories may be in; absolute. */
-  readonly localRoots: readonly string[];
-  /** Whether steps may start programs on this machine. */
-  readonly allowExec: boolean;
-  /** How often a finished application is looked at again. */
-  readonly resync: Millis;
-}
-
-export const defaultSettings: Settings = {
   maxWaitBackoff: 60_000,
+  /** Longest delay while a step is failed. */
   maxFailedBackoff: 300_000,
+  /** Retries after the first failure of a step. */
   maxErrorRetries: 10,
+  /** Suspends instead of terminating when retries are used up. */
   suspendOnFailure: false,
+  /** How long a step waits for an output. */
   outputWaitTimeout: 600_000,
+  /** Of steps without one; 0 is none. */
   defaultStepTimeout: 0,
+  /** Revisions kept of each application. */
   revisionLimit: 10,
+  /** Revisions kept of each definition. */
   definitionRevisionLimit: 20,
+  /** For one evaluation of CUE. */
   cueEvalTimeout: 2000,
-  // Metadata services of clouds.
-  egressDeny: ["169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128"],
+  /** Networks that HTTP, mail and Git actions must not reach: by default the metadata services of clouds. */
+  egressDeny: Object.freeze(["169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128"]),
+  /** Whether applications may apply objects to other namespaces. */
   allowCrossNamespace: true,
   systemDefinitionNamespace: "vela-system",
-  localRoots: [],
+  /** Directories of this machine that templates and repositories may be in; absolute. */
+  localRoots: Object.freeze<string[]>([]),
+  /** Whether steps may start programs on this machine. */
   allowExec: false,
+  /** How often a finished application is looked at again. */
   resync: 300_000,
 };
+
+export type Settings = Readonly<typeof defaultSettings>;
 
 /** For commands that start no controllers: the variable of `--vela-system-namespace`, else the default. */
 export const systemNamespaceOf = (variable: (name: string) => string | undefined): string =>
@@ -58,7 +42,4 @@ export const systemNamespaceOf = (variable: (name: string) => string | undefined
 /** The settings that were given; absent ones have their defaults. */
 export type GivenSettings = { readonly [K in keyof Settings]?: Settings[K] | undefined };
 
-export const completeSettings = (given: GivenSettings = {}): Settings => ({
-  ...defaultSettings,
-  ...(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<Settings>),
-});
+export const completeSettings = (given: GivenSettings = {}): Settings => ({ ...defaultSettings, ...defined(given) });

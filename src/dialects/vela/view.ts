@@ -1,6 +1,7 @@
-import { type Instant, parseInstant } from "#lib/base/index.ts";
+import { defined, parseInstant } from "#lib/base/index.ts";
 import type { ActionName, ObjectRef, RunPhase, RunView, StepPhase, StepView } from "#engine/index.ts";
 import type { KubeObject, Stored } from "#kernel/model/index.ts";
+import { objectsOf } from "./labels.ts";
 import type { Mode, Step, VelaWorkflow } from "./app.ts";
 import { Application, Rollout, type StepStatus, type WorkflowRun, type WorkflowStatusFields } from "./kinds.ts";
 import { componentOf, groupType, parseApp, parseRun } from "./parse.ts";
@@ -86,13 +87,12 @@ export function viewRun(object: KubeObject): RunView {
     ? "Pending"
     : ((isApplication(object) ? applicationPhases : runPhases)[native] ?? "Pending");
   const steps = viewSteps(object, status);
-  const [startedAt, finishedAt] = [instantOf(status.startTime), instantOf(status.endTime)];
+  const [startedAt, finishedAt] = [parseInstant(status.startTime), parseInstant(status.endTime)];
   const ref: ObjectRef = {
     apiVersion,
     kind,
     name,
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(uid === undefined ? {} : { uid }),
+    ...defined({ namespace, uid }),
   };
   return {
     ref,
@@ -101,9 +101,8 @@ export function viewRun(object: KubeObject): RunView {
     phase,
     nativePhase: native,
     number: 1,
-    createdAt: instantOf(metadata.creationTimestamp) ?? 0,
-    ...(startedAt === undefined ? {} : { startedAt }),
-    ...(finishedAt === undefined ? {} : { finishedAt }),
+    createdAt: parseInstant(metadata.creationTimestamp) ?? 0,
+    ...defined({ startedAt, finishedAt }),
     ...(message === "" ? {} : { message }),
     progress: { done: steps.filter((step) => isDone(step.phase)).length, total: steps.length },
     steps,
@@ -111,9 +110,6 @@ export function viewRun(object: KubeObject): RunView {
     actions: actionsOf(phase, status),
   };
 }
-
-const instantOf = (text: string | undefined): Instant | undefined =>
-  text === undefined ? undefined : parseInstant(text);
 
 const isDone = (phase: StepPhase): boolean => ["Succeeded", "Failed", "Skipped", "Canceled"].includes(phase);
 
@@ -218,7 +214,7 @@ function ranked(object: KubeObject, listed: readonly Listed[]): readonly StepVie
       ...viewStep(one, phase),
       logs: phase === "Pending" ? [] : logsOf(object, one),
       id: one.id,
-      ...(one.group === undefined ? {} : { group: one.group }),
+      ...defined({ group: one.group }),
       dependencies,
       waitingFor: phase === "Pending" ? waitingFor : [],
       rank: rankOf(one),
@@ -238,22 +234,20 @@ const appliesAll: ReadonlySet<string> = new Set([
 function logsOf({ apiVersion, kind, metadata }: KubeObject, { step, status }: Listed): StepView["logs"] {
   if (step.type === groupType) return [];
   const { name = "", namespace, uid } = metadata;
-  const place = { ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) };
-  const object = { apiVersion, kind, name, ...place };
+  const object = { apiVersion, kind, name, ...defined({ namespace, uid }) };
   const attempt = status.attempts ?? 1;
   const printed = { name: step.name, object, container: step.name, isOwn: true, attempt };
   const component = componentOf(step);
   if (component === undefined && !appliesAll.has(step.type)) return [printed];
-  const pods = `app.oam.dev/name=${name}${component === undefined ? "" : `,app.oam.dev/component=${component}`}`;
-  return [printed, { name: step.name, object, attempt, pods }];
+  return [printed, { name: step.name, object, attempt, pods: objectsOf(name, component) }];
 }
 
 type BareStep = Omit<StepView, "logs" | "id" | "dependencies" | "waitingFor" | "rank" | "group">;
 
 function viewStep({ step, status }: Listed, phase: StepPhase): BareStep {
   const { reason, message, attempts = 0, firstExecuteTime, lastExecuteTime, nextTime, resourceRef } = status;
-  const [startedAt, notBefore] = [instantOf(firstExecuteTime), instantOf(nextTime)];
-  const finishedAt = isDone(phase) ? instantOf(lastExecuteTime) : undefined;
+  const [startedAt, notBefore] = [parseInstant(firstExecuteTime), parseInstant(nextTime)];
+  const finishedAt = isDone(phase) ? parseInstant(lastExecuteTime) : undefined;
   const { apiVersion, kind, name: child, namespace } = resourceRef ?? {};
   const hasChild = apiVersion !== undefined && kind !== undefined && child !== undefined;
   const waits = phase === "Waiting" ? { reason: waitReason(status) } : {};
@@ -263,15 +257,11 @@ function viewStep({ step, status }: Listed, phase: StepPhase): BareStep {
     nativePhase: status.phase ?? "",
     attempt: attempts,
     ...(step.retry === undefined ? {} : { attempts: step.retry.limit + 1 }),
-    ...(startedAt === undefined ? {} : { startedAt }),
-    ...(finishedAt === undefined ? {} : { finishedAt }),
-    ...(notBefore === undefined ? {} : { notBefore }),
+    ...defined({ startedAt, finishedAt, notBefore }),
     ...(reason === undefined || reason === "" ? {} : { reason }),
     ...(message === undefined || message === "" ? {} : { message }),
     ...waits,
-    ...(hasChild
-      ? { child: { apiVersion, kind, name: child, ...(namespace === undefined ? {} : { namespace }) } }
-      : {}),
+    ...(hasChild ? { child: { apiVersion, kind, name: child, ...defined({ namespace }) } } : {}),
     artifacts: [],
     actions: isAsking(status) ? ["approve", "reject"] : [],
   };

@@ -1,4 +1,5 @@
 import {
+  defined,
   type FieldPath,
   formatFieldPath,
   isJsonObject,
@@ -28,7 +29,7 @@ export function placedSteps(steps: JsonValue | undefined, path: FieldPath): read
       if (!isJsonObject(step)) continue;
       const { name = "", type = "" } = { name: textAt(step, "name"), type: textAt(step, "type") };
       const here = [...at, index];
-      const placed = { step, path: here, name, type, index: all.length, ...(group === undefined ? {} : { group }) };
+      const placed = { step, path: here, name, type, index: all.length, ...defined({ group }) };
       all.push(placed);
       if (group === undefined) add(listAt(step, "subSteps"), [...here, "subSteps"], placed);
     }

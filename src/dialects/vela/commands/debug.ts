@@ -1,6 +1,7 @@
 import { err, objectAt, ok, type Result, textAt } from "#lib/base/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { asJson, ConfigMap } from "#kernel/model/index.ts";
+import { flatSteps } from "../workflow/status.ts";
 import { debugKey, debugName, debugPolicy } from "../workflow/debug-values.ts";
 import { workflowStatusOf } from "../view.ts";
 import type { NamedRun } from "./named.ts";
@@ -17,7 +18,7 @@ export async function debugValue(
   signal: AbortSignal,
 ): Promise<Result<string, { readonly message: string; readonly hint?: string }>> {
   const run = await client.get({ type, namespace, name }, { signal });
-  const steps = (workflowStatusOf(run).steps ?? []).flatMap((one) => [one, ...(one.subSteps ?? [])]);
+  const steps = flatSteps(workflowStatusOf(run));
   const found = steps.find((one) => one.name === step || one.id === step);
   if (found?.id === undefined) {
     const names = steps.map((one) => one.name ?? "").join(", ");

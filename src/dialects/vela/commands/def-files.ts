@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
-import { type JsonValue, messageOf, type Problem } from "#lib/base/index.ts";
+import { defined, type JsonValue, messageOf, type Problem } from "#lib/base/index.ts";
 import { replaceFile } from "#lib/base/index.node.ts";
 import { readYaml, writeYaml } from "#lib/yaml/index.ts";
 import { exitCode, type Invocation, printProblems, UsageError, withSession } from "#kernel/command/index.ts";
@@ -76,7 +76,7 @@ function readYamlOf({ file, text }: DefinitionFile): readonly ReadDefinition[] {
     if (document.value === null || !documents.detect(document)) return [];
     const { object, problems } = documents.read(document);
     if (object !== undefined && kindOf(object) === undefined) return [];
-    return [{ ...(object === undefined ? {} : { object }), problems }];
+    return [{ ...defined({ object }), problems }];
   });
 }
 

@@ -2,12 +2,11 @@ import { type JsonObject, objectAt, type Problem } from "#lib/base/index.ts";
 import { createMergePatch } from "#lib/json/index.ts";
 import { readYaml, writeYaml } from "#lib/yaml/index.ts";
 import { exitCode, type Invocation, printProblems, UsageError, withSession } from "#kernel/command/index.ts";
-import { type ApiClient, refTo } from "#kernel/kit/index.ts";
+import { type ApiClient, getOrUndefined, refTo } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 import { definitionsOf, sourcesOfObjects } from "../definitions/find.ts";
 import { definitionTypes, typeFacts } from "../definitions/types.ts";
-import { getIfThere } from "../delivery/faults.ts";
 import { fieldManager } from "../delivery/apply-object.ts";
 import { documents } from "../document.ts";
 import { Application, Package } from "../kinds.ts";
@@ -148,7 +147,7 @@ async function linesOf({ objects }: Preview, client: ApiClient, signal: AbortSig
   for (const { object } of objects) {
     const type = await client.resourceType(object.apiVersion, object.kind);
     const ref = type === undefined ? undefined : refTo(type, object);
-    const live = ref === undefined ? undefined : await getIfThere(client, ref, signal);
+    const live = ref === undefined ? undefined : await getOrUndefined(client, ref, signal);
     if (ref === undefined || live === undefined) {
       lines.push(`+ ${nameOf(object)}\n`);
       continue;

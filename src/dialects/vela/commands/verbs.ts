@@ -1,3 +1,4 @@
+import { defined } from "#lib/base/index.ts";
 import {
   command,
   type CommandSpec,
@@ -47,8 +48,7 @@ async function actOn(invocation: Invocation<VerbOptions>, action: "cancel" | "re
     const { step, reason: why } = options;
     const request = {
       action,
-      ...(step === undefined ? {} : { step }),
-      ...(why === undefined ? {} : { reason: why }),
+      ...defined({ step, reason: why }),
     };
     const answer = await act(client, namespace, run, request, clock, signal);
     const name = `${run.type.kind.toLowerCase()}/${run.name}`;

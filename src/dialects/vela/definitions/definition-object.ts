@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "#lib/base/index.ts";
+import { defined, err, ok, type Result } from "#lib/base/index.ts";
 import { apiVersionOf, asJson, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { CueDefinition } from "#kernel/template/index.ts";
 import { WorkloadDefinition } from "../kinds.ts";
@@ -55,8 +55,7 @@ export function authoredOf(object: Stored): Result<CueDefinition, string> {
   return ok({
     name: object.metadata.name,
     type: type ?? "workload",
-    ...(alias === undefined ? {} : { alias }),
-    ...(description === undefined ? {} : { description }),
+    ...defined({ alias, description }),
     labels: ownOf(object.metadata.labels),
     annotations: ownOf(object.metadata.annotations),
     attributes: spec,

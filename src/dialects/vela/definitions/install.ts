@@ -1,4 +1,4 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { defined, type JsonObject } from "#lib/base/index.ts";
 import { type ApiClient, createOrUpdate, getOrUndefined } from "#kernel/kit/index.ts";
 import { apiVersionOf, asJson, isAlreadyExists, type KubeObject, Namespace, type Stored } from "#kernel/model/index.ts";
 import type { Clock } from "#lib/base/index.ts";
@@ -72,9 +72,9 @@ export function objectOfDefinition(definition: Definition, namespace: string): K
     metadata: {
       name: definition.name,
       namespace,
-      ...(definition.labels === undefined ? {} : { labels: definition.labels }),
+      ...defined({ labels: definition.labels }),
       annotations: { ...definition.annotations, [shippedAnnotation]: jsonHash(spec) },
-      ...(definition.labels === undefined ? {} : { labels: definition.labels }),
+      ...defined({ labels: definition.labels }),
     },
     spec,
   };

@@ -1,3 +1,4 @@
+import { defined } from "#lib/base/index.ts";
 import type { Definition, Definitions } from "./definition.ts";
 
 /** Finds each definition once, so that its writers and what runs are of one version during a pass. */
@@ -10,7 +11,7 @@ export function remembered(definitions: Definitions): Definitions {
       found.set(key, known);
       return known;
     },
-    ...(definitions.complete === undefined ? {} : { complete: definitions.complete }),
+    ...defined({ complete: definitions.complete }),
     names: (type, namespace) => definitions.names(type, namespace),
   };
 }

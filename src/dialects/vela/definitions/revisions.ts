@@ -16,7 +16,7 @@ import {
   withCondition,
 } from "#kernel/kit/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
-import type { JsonObject } from "#lib/base/index.ts";
+import { defined, type JsonObject } from "#lib/base/index.ts";
 import { DefinitionRevision } from "../kinds.ts";
 import type { Definitions, DefinitionType } from "./definition.ts";
 import { definitionOf } from "./find.ts";
@@ -60,7 +60,7 @@ export const revisionKeeper = (type: DefinitionType, parts: RevisionParts): Reco
       ...before,
       conditions,
       observedGeneration,
-      ...(latest === undefined ? {} : { latestRevision: latest }),
+      ...defined({ latestRevision: latest }),
     });
   },
 });

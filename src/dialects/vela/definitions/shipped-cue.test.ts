@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import { defined, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { type Cue, createCue, type TemplateHost } from "#kernel/template/index.ts";
 import { realHost } from "#kernel/template/testing/index.ts";
 import { cueSources } from "../cue-sources.ts";
@@ -101,7 +101,7 @@ test.each(table.cases)("17.16 $definition renders its objects from $parameter", 
     file: given.definition,
     parameter: given.parameter,
     context: { ...table.context, ...given.context, ...base },
-    ...(base === undefined ? {} : { base }),
+    ...defined({ base }),
   });
   if (!rendered.ok) throw new Error(rendered.error.message);
   const { errs = [], outputs = {} } = given;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import { defined, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { type Cue, type CueTask, createCue, type TemplateHost } from "#kernel/template/index.ts";
 import { realHost } from "#kernel/template/testing/index.ts";
 import { velaPackages } from "../packages.ts";
@@ -41,7 +41,7 @@ async function run(name: string, parameter: JsonObject, results: JsonObject) {
     const { continue: isOpen } = ((action.value as JsonObject)["$params"] ?? action.value) as JsonObject;
     if (action.do === "fail" || (action.do === "wait" && isOpen !== true)) return { paths, task };
     const result = results[action.path];
-    task = { ...task, done: [...task.done, { path: action.path, ...(result === undefined ? {} : { result }) }] };
+    task = { ...task, done: [...task.done, { path: action.path, ...defined({ result }) }] };
   }
 }
 

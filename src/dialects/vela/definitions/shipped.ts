@@ -1,4 +1,4 @@
-import { type JsonObject, objectAt, textAt } from "#lib/base/index.ts";
+import { defined, type JsonObject, objectAt, textAt } from "#lib/base/index.ts";
 import { cueSources } from "../cue-sources.ts";
 import { readAuthored } from "./authoring.ts";
 import type { Definition, DefinitionType } from "./definition.ts";
@@ -33,14 +33,11 @@ export function readShipped(text: string, path: string): Definition {
   };
 }
 
-function described(header: JsonObject): Readonly<Record<string, string>> {
-  const alias = textAt(header, "alias");
-  const description = textAt(header, "description");
-  return {
-    ...(description === undefined ? {} : { "definition.oam.dev/description": description }),
-    ...(alias === undefined ? {} : { "definition.oam.dev/alias": alias }),
-  };
-}
+const described = (header: JsonObject): Readonly<Record<string, string>> =>
+  defined({
+    "definition.oam.dev/description": textAt(header, "description"),
+    "definition.oam.dev/alias": textAt(header, "alias"),
+  });
 
 const custom = (given: JsonObject = {}): Readonly<Record<string, string>> =>
   Object.fromEntries(

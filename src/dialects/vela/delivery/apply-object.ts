@@ -1,11 +1,11 @@
-import { type Clock, sleep } from "#lib/base/index.ts";
-import { type ApiClient, type Ref, refTo } from "#kernel/kit/index.ts";
+import { defined, type Clock, sleep } from "#lib/base/index.ts";
+import { type ApiClient, getOrUndefined, type Ref, refTo } from "#kernel/kit/index.ts";
 import { asJson, isNotFound, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import type { App } from "../app.ts";
 import { annotation, nameOf } from "../labels.ts";
 import { keepingLive, keptPaths, updateWay } from "../policies/apply-rules.ts";
 import type { RuleSubject } from "../policies/rules.ts";
-import { DeliveryFault, getIfThere } from "./faults.ts";
+import { DeliveryFault } from "./faults.ts";
 import { type Claim, claimOf } from "./ownership.ts";
 
 /** Owner of all fields that applications write. */
@@ -43,10 +43,10 @@ export async function prepareObject(
     throw new DeliveryFault(
       `${nameOf(placed)} is outside of the application's namespace ${app.identity.namespace}, which is not allowed`,
     );
-  const live = await getIfThere(client, refTo(type, placed), signal);
+  const live = await getOrUndefined(client, refTo(type, placed), signal);
   const claim = claimOf(app, subject, placed, live);
   if (claim.kind === "refused") throw new DeliveryFault(claim.reason);
-  return { client, type, object: placed, ...(live === undefined ? {} : { live }), claim, subject };
+  return { client, type, object: placed, ...defined({ live }), claim, subject };
 }
 
 function withoutNamespace(object: KubeObject): KubeObject {
@@ -121,7 +121,7 @@ async function removeFirst(
     if (!isNotFound(thrown)) throw thrown;
   }
   for (let check = 0; check < recreateChecks; check++) {
-    if ((await getIfThere(client, ref, signal)) === undefined) return;
+    if ((await getOrUndefined(client, ref, signal)) === undefined) return;
     await sleep(clock, recreateCheckMs, signal);
   }
   throw new DeliveryFault(`${nameOf(live)} is still being deleted, to be created anew`);

@@ -1,11 +1,9 @@
 import { err, ok, type Result } from "#lib/base/index.ts";
-import type { ApiClient, Connection } from "#kernel/kit/index.ts";
+import { type ApiClient, type Connection, getOrUndefined, isAllowed } from "#kernel/kit/index.ts";
 import { Secret, type Stored } from "#kernel/model/index.ts";
 import type { KnownCluster } from "../policies/topology.ts";
 import { clusterOf, credentialType, readCluster } from "./cluster-secret.ts";
 import type { Clusters } from "./delivery.ts";
-import { getIfThere } from "./faults.ts";
-import { isAllowed } from "./rights.ts";
 
 export interface ClusterConnectionsOptions {
   /** The controller's own, which may read the Secrets. */
@@ -65,7 +63,7 @@ export class ClusterConnections {
 
   async #secretOf(cluster: string, signal: AbortSignal): Promise<Stored | undefined> {
     const { client, systemNamespace: namespace } = this.#options;
-    const secret = await getIfThere(client, { type: Secret, namespace, name: cluster }, signal);
+    const secret = await getOrUndefined(client, { type: Secret, namespace, name: cluster }, signal);
     return secret?.metadata.labels?.[credentialType] === undefined ? undefined : secret;
   }
 

@@ -1,5 +1,5 @@
-import { err, objectAt, ok, type Result, textAt } from "#lib/base/index.ts";
-import { type Connection, type Credential, fixedCredential } from "#kernel/kit/index.ts";
+import { defined, err, objectAt, ok, type Result, textAt } from "#lib/base/index.ts";
+import { type Connection, type Credential, fixedCredential, secretData, secretText } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import type { KnownCluster } from "../policies/topology.ts";
 
@@ -10,10 +10,7 @@ const endpointType = "cluster.core.oam.dev/cluster-endpoint-type";
 /** The connection of a cluster's Secret; the error names what is missing, never a value. */
 export function readCluster(secret: KubeObject): Result<Connection, string> {
   const { name = "", labels = {} } = secret.metadata;
-  const data = (key: string): string | undefined => {
-    const text = textAt(asJson(secret), "data", key);
-    return text === undefined ? undefined : Buffer.from(text, "base64").toString();
-  };
+  const data = (key: string) => secretText(secret, key);
   const lacking = (key: string) => err(`cluster ${name}: its Secret has no ${key}`);
   const server = data("endpoint");
   if (server === undefined) return lacking("endpoint");
@@ -32,7 +29,7 @@ export function readCluster(secret: KubeObject): Result<Connection, string> {
   return ok({
     server,
     credentials: fixedCredential(credential),
-    ...(certificateAuthority === undefined ? {} : { certificateAuthority }),
+    ...defined({ certificateAuthority }),
     ...(textAt(objectAt(asJson(secret), "metadata", "annotations"), skipVerification) === "true"
       ? { skipTlsVerify: true }
       : {}),
@@ -70,11 +67,10 @@ export async function clusterSecret({
     return err("the kubeconfig has no token and no client certificate; commands and passwords are not supported");
   const values: Record<string, string> = {
     endpoint: connection.server,
-    ...(connection.certificateAuthority === undefined ? {} : { "ca.crt": connection.certificateAuthority }),
+    ...defined({ "ca.crt": connection.certificateAuthority }),
     ...(token !== undefined ? { token } : hasCertificate ? { "tls.crt": certificate, "tls.key": key } : {}),
   };
-  const data = Object.entries(values).map(([member, text]) => [member, Buffer.from(text).toString("base64")]);
-  const content = { type: "Opaque", data: Object.fromEntries(data) };
+  const content = { type: "Opaque", data: secretData(values) };
   return ok({
     ...content,
     apiVersion: "v1",

@@ -2,6 +2,7 @@ import type { JsonObject, Result } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { KubeObject, Stored } from "#kernel/model/index.ts";
 import type { App, Component } from "../app.ts";
+import type { KnownCluster } from "../policies/topology.ts";
 import type { ComponentHealth, RenderedComponent, RenderedObject } from "../render/rendered.ts";
 
 /** `local` is the control plane itself. Absent namespace: the application's. */
@@ -13,9 +14,7 @@ export interface Placement {
 export interface Clusters {
   /** With the application's rights on `local`, else with the cluster's. Error: `failed to get cluster x`. */
   client(cluster: string, signal?: AbortSignal): Promise<Result<ApiClient, string>>;
-  list(
-    signal?: AbortSignal,
-  ): Promise<readonly { readonly name: string; readonly labels: Readonly<Record<string, string>> }[]>;
+  list(signal?: AbortSignal): Promise<readonly KnownCluster[]>;
 }
 
 export interface RenderOptions {

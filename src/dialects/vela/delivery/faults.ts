@@ -1,6 +1,4 @@
 import { messageOf } from "#lib/base/index.ts";
-import { isNotFound, type Stored } from "#kernel/model/index.ts";
-import type { ApiClient, Ref } from "#kernel/kit/index.ts";
 
 /** Why an object is not delivered, for people. */
 export class DeliveryFault extends Error {
@@ -18,17 +16,4 @@ export class DeliveryFault extends Error {
 export function faultText(thrown: unknown, signal: AbortSignal): string {
   signal.throwIfAborted();
   return messageOf(thrown);
-}
-
-export async function getIfThere(
-  client: Pick<ApiClient, "get">,
-  ref: Ref,
-  signal: AbortSignal,
-): Promise<Stored | undefined> {
-  try {
-    return await client.get(ref, { signal });
-  } catch (thrown) {
-    if (isNotFound(thrown)) return undefined;
-    throw thrown;
-  }
 }

@@ -1,9 +1,7 @@
-import { textAt } from "#lib/base/index.ts";
-import { type ApiClient, refTo } from "#kernel/kit/index.ts";
-import { asJson, isAlreadyExists, type KubeObject, Namespace, Secret } from "#kernel/model/index.ts";
+import { type ApiClient, getOrUndefined, refTo, secretText } from "#kernel/kit/index.ts";
+import { isAlreadyExists, type KubeObject, Namespace, Secret } from "#kernel/model/index.ts";
 import { ResourceTracker } from "../kinds.ts";
 import { clusterOf, credentialType } from "./cluster-secret.ts";
-import { getIfThere } from "./faults.ts";
 import { decodeTracker } from "./tracker.ts";
 
 /** Stores the Secret of a cluster, in place of an earlier one of the same name. */
@@ -14,7 +12,7 @@ export async function joinCluster(client: ApiClient, secret: KubeObject, signal:
   } catch (thrown) {
     if (!isAlreadyExists(thrown)) throw thrown;
   }
-  const known = await getIfThere(client, refTo(Secret, secret), signal);
+  const known = await getOrUndefined(client, refTo(Secret, secret), signal);
   if (known === undefined) return void (await client.create(Secret, secret, { signal }));
   if (known.metadata.labels?.[credentialType] === undefined)
     throw new Error(`Secret ${namespace}/${known.metadata.name} exists and does not belong to a cluster`);
@@ -39,7 +37,7 @@ export async function listClusters(
     { name: "local", endpoint: "-", credential: "-", labels: {} },
     ...items.map((secret) => ({
       ...clusterOf(secret),
-      endpoint: Buffer.from(textAt(asJson(secret), "data", "endpoint") ?? "", "base64").toString(),
+      endpoint: secretText(secret, "endpoint") ?? "",
       credential: secret.metadata.labels?.[credentialType] ?? "",
     })),
   ];
@@ -53,7 +51,7 @@ export async function detachCluster(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const ref = { type: Secret, namespace, name };
-  const secret = await getIfThere(client, ref, signal);
+  const secret = await getOrUndefined(client, ref, signal);
   if (secret?.metadata.labels?.[credentialType] === undefined) return `failed to get cluster ${name}`;
   const { items } = await client.list(ResourceTracker, { signal });
   const users = items.filter((item) => decodeTracker(item).objects.some(({ cluster }) => cluster === name));

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import { defined, isJsonObject, type JsonValue } from "#lib/base/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import { nameOf } from "../labels.ts";
 import { keepingLive, keptPaths } from "../policies/apply-rules.ts";
@@ -49,7 +49,7 @@ function wantedOf(entry: TrackedObject, secrets: ReadonlyMap<string, KubeObject>
   const { apiVersion, kind, metadata } = found;
   const { name = "", namespace } = metadata ?? {};
   // The same component may be placed elsewhere under another name or namespace.
-  const own = identityOf({ cluster, apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) });
+  const own = identityOf({ cluster, apiVersion, kind, name, ...defined({ namespace }) });
   return own === identityOf(entry) ? found : undefined;
 }
 

@@ -1,9 +1,9 @@
-import { type ApiClient, refTo } from "#kernel/kit/index.ts";
+import { type ApiClient, getOrUndefined, refTo } from "#kernel/kit/index.ts";
 import { isNotFound, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { annotation, label, nameOf, ownerOf } from "../labels.ts";
 import { retentionOf } from "../policies/retention.ts";
 import { fieldManager } from "./apply-object.ts";
-import { faultText, getIfThere } from "./faults.ts";
+import { faultText } from "./faults.ts";
 import { appKey, sharersOf } from "./ownership.ts";
 import type { TrackedObject } from "./tracker.ts";
 import { trackedObject } from "./tracked-groups.ts";
@@ -27,7 +27,7 @@ export async function removeTracked(delivery: VelaDelivery, entry: TrackedObject
   if (!client.ok) return { kind: "left", reason: `${where}: ${client.error}` };
   try {
     const type = await client.value.resourceType(entry.apiVersion, entry.kind);
-    const live = type === undefined ? undefined : await getIfThere(client.value, refTo(type, wanted), signal);
+    const live = type === undefined ? undefined : await getOrUndefined(client.value, refTo(type, wanted), signal);
     if (type === undefined || live === undefined) return { kind: "gone" };
     const own = appKey(app);
     const others = sharersOf(live).filter((name) => name !== own);

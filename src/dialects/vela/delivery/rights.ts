@@ -1,13 +1,11 @@
-import { err, isTrueAt, objectAt, ok, type Result } from "#lib/base/index.ts";
-import type { ApiClient } from "#kernel/kit/index.ts";
+import { err, objectAt, ok, type Result } from "#lib/base/index.ts";
+import { type ApiClient, isAllowed } from "#kernel/kit/index.ts";
 import {
   actsForAnnotation,
   asJson,
   distinctWriters,
-  isForbidden,
   subdomainRule,
   type KubeObject,
-  type ResourceType,
   type Stored,
   type Writer,
   writersNote,
@@ -20,41 +18,6 @@ export interface Actors {
   /** With the rights of everybody who wrote part of the object. */
   clientFor(object: KubeObject): ApiClient;
   clientAs(user: Writer): ApiClient | undefined;
-}
-
-/** Answered by every API server for everybody. */
-const accessReviews: ResourceType = {
-  group: "authorization.k8s.io",
-  version: "v1",
-  kind: "SelfSubjectAccessReview",
-  plural: "selfsubjectaccessreviews",
-  namespaced: false,
-};
-
-export interface Right {
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  readonly subresource?: string;
-  readonly namespace?: string;
-  readonly name?: string;
-}
-
-/** Whether the client's user has the right; of several users each one. */
-export async function isAllowed(client: ApiClient, right: Right, signal: AbortSignal): Promise<boolean> {
-  const review: KubeObject = {
-    apiVersion: "authorization.k8s.io/v1",
-    kind: accessReviews.kind,
-    metadata: {},
-    spec: { resourceAttributes: right },
-  };
-  try {
-    return isTrueAt(asJson(await client.create(accessReviews, review, { signal })), "status", "allowed");
-  } catch (thrown) {
-    // A user without any right may not even ask.
-    if (isForbidden(thrown)) return false;
-    throw thrown;
-  }
 }
 
 /** As if these users had written the object and all that it refers to. */

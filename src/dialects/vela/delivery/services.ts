@@ -1,4 +1,4 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { defined, type JsonObject } from "#lib/base/index.ts";
 import { componentHealth, type Observed } from "../render/health.ts";
 import { identityOf, type TrackedObject } from "./tracker.ts";
 import { groupTracked, trackedObject } from "./tracked-groups.ts";
@@ -28,7 +28,7 @@ export async function evaluateServices(delivery: VelaDelivery): Promise<Services
       name: component.name,
       namespace,
       cluster,
-      ...(component.replicaKey === undefined ? {} : { replicaKey: component.replicaKey }),
+      ...defined({ replicaKey: component.replicaKey }),
       workloadDefinition: { apiVersion: workload?.apiVersion ?? "", kind: workload?.kind ?? "" },
       healthy: health.isHealthy,
       workloadHealthy: health.isWorkloadHealthy,
@@ -54,9 +54,9 @@ function appliedResource(
     creator,
     apiVersion,
     kind,
-    ...(namespace === undefined ? {} : { namespace }),
+    ...defined({ namespace }),
     name,
-    ...(uid === undefined ? {} : { uid }),
+    ...defined({ uid }),
   };
 }
 
@@ -69,9 +69,7 @@ async function observeTracked(
     const here = tracked.filter((one) => one.cluster === cluster);
     const wanted = here.map((one) => ({
       role: one.role ?? "WORKLOAD",
-      ...(one.trait === undefined ? {} : { trait: one.trait }),
-      ...(one.resource === undefined ? {} : { resource: one.resource }),
-      ...(one.stage === undefined ? {} : { stage: one.stage }),
+      ...defined({ trait: one.trait, resource: one.resource, stage: one.stage }),
       object: trackedObject(one),
     }));
     const observed = await delivery.observe(wanted, { cluster });

@@ -1,6 +1,6 @@
-import { objectAt, textsAt } from "#lib/base/index.ts";
+import { defined, objectAt, textsAt } from "#lib/base/index.ts";
 import { type KubeObject } from "#kernel/model/index.ts";
-import type { App, Component } from "../app.ts";
+import { type App, type Component, withSubSteps } from "../app.ts";
 import { auxiliaryWorkload, label, textsOf } from "../labels.ts";
 import { overrideComponents } from "../policies/override.ts";
 import { componentRevision } from "../render/context.ts";
@@ -19,7 +19,7 @@ export const trackedObject = ({ raw, apiVersion, kind, namespace, name }: Tracke
   ...raw,
   apiVersion,
   kind,
-  metadata: { ...objectAt(raw, "metadata"), name, ...(namespace === undefined ? {} : { namespace }) },
+  metadata: { ...objectAt(raw, "metadata"), name, ...defined({ namespace }) },
 });
 
 /** One group for each workload; objects without a workload of their namespace belong to the component's first one. */
@@ -50,7 +50,7 @@ export function groupTracked(app: App, objects: readonly TrackedObject[]): reado
 
 /** Components as written, and as the overrides of steps change them. */
 function variantsOf({ components, policies, workflow }: App): readonly Component[] {
-  const steps = workflow.steps.flatMap((step) => [step, ...step.subSteps]);
+  const steps = withSubSteps(workflow.steps);
   const named = steps.map(({ properties }) => textsAt(properties, "policies"));
   const changed = named.flatMap((names) =>
     overrideComponents(
@@ -85,6 +85,6 @@ function componentOf(app: App, workload: TrackedObject, objects: readonly Tracke
     dependsOn: found?.dependsOn ?? [],
     inputs: [],
     outputs: [],
-    ...(workload.replicaKey === undefined ? {} : { replicaKey: workload.replicaKey }),
+    ...defined({ replicaKey: workload.replicaKey }),
   };
 }

@@ -1,4 +1,5 @@
 import {
+  defined,
   isJsonObject,
   jsonEquals,
   type JsonObject,
@@ -91,8 +92,7 @@ export function encodeTracker(tracker: Tracker, { name, namespace, generation }:
       name: tracker.name,
       labels: { [label.app]: name, [label.appNamespace]: namespace },
       finalizers: [trackerFinalizer],
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      ...(uid === undefined ? {} : { uid }),
+      ...defined({ resourceVersion, uid }),
     },
     spec: { type: tracker.type, applicationGeneration: generation, ...objects },
   };

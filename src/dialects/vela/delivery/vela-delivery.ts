@@ -1,5 +1,5 @@
-import { type Clock, err, inParallel, type JsonObject, ok, type Result } from "#lib/base/index.ts";
-import { type ApiClient, refTo } from "#kernel/kit/index.ts";
+import { defined, type Clock, err, inParallel, type JsonObject, ok, type Result } from "#lib/base/index.ts";
+import { type ApiClient, getOrUndefined, refTo } from "#kernel/kit/index.ts";
 import { asJson, isNotFound, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 import type { App, Component } from "../app.ts";
@@ -17,7 +17,7 @@ import { renderComponent, type RenderParts } from "../render/render-component.ts
 import type { ComponentHealth, RenderedComponent, RenderedObject } from "../render/rendered.ts";
 import { type ApplyParts, type Prepared, prepareObject, writeObject } from "./apply-object.ts";
 import type { Clusters, Delivery, Placement, RenderOptions } from "./delivery.ts";
-import { DeliveryFault, faultText, getIfThere } from "./faults.ts";
+import { DeliveryFault, faultText } from "./faults.ts";
 import { identityOf, type TrackedObject, type TrackerType, withoutTracked } from "./tracker.ts";
 import { TrackerStore } from "./tracker-store.ts";
 
@@ -122,18 +122,17 @@ export class VelaDelivery implements Delivery {
     const { isNamespaced } = this.renderParts;
     const namespace = await namespaceFor(json, placement.namespace ?? identity.namespace, isNamespaced);
     const named = nameOther(json, identity.name, { identity, revisionHash: this.parts.revisionHash, namespace });
+    const { labels: _labels, ...metadata } = named.metadata;
     // A run has no revision, and labels of an application would be a lie.
-    const { labels, ...metadata } = named.metadata;
-    const own = object.metadata.labels;
     const complete =
       identity.revision === ""
-        ? { ...named, metadata: { ...metadata, ...(own === undefined ? {} : { labels: own }) } }
-        : { ...named, metadata: { ...metadata, ...(labels === undefined ? {} : { labels }) } };
+        ? { ...named, metadata: { ...metadata, ...defined({ labels: object.metadata.labels }) } }
+        : named;
     const component = complete.metadata.labels?.[label.component];
     const wanted: RenderedObject = {
       key: "",
       role: "WORKLOAD",
-      ...(component === undefined ? {} : { component }),
+      ...defined({ component }),
       object: complete,
     };
     const applied = await this.apply([wanted], placement, "workflow");
@@ -152,7 +151,7 @@ export class VelaDelivery implements Delivery {
       const namespace = object.metadata.namespace ?? placement.namespace ?? app.identity.namespace;
       const place = type.namespaced ? { ...object.metadata, namespace } : object.metadata;
       const ref = refTo(type, { ...object, metadata: place });
-      const live = await getIfThere(client.value, ref, signal);
+      const live = await getOrUndefined(client.value, ref, signal);
       const owner = live === undefined ? undefined : ownerOf(live);
       if (owner !== undefined && (owner.name !== app.identity.name || owner.namespace !== app.identity.namespace))
         return err(`${nameOf(object)} is managed by other application ${owner.namespace}/${owner.name}`);
@@ -186,8 +185,8 @@ export class VelaDelivery implements Delivery {
         if (!client.ok) return void found.set(wanted, { wanted, trouble: client.error });
         try {
           const type = await client.value.resourceType(wanted.object.apiVersion, wanted.object.kind);
-          const live = type && (await getIfThere(client.value, refTo(type, wanted.object), signal));
-          found.set(wanted, { wanted, ...(live === undefined ? {} : { live }) });
+          const live = type && (await getOrUndefined(client.value, refTo(type, wanted.object), signal));
+          found.set(wanted, { wanted, ...defined({ live }) });
         } catch (thrown) {
           found.set(wanted, { wanted, trouble: faultText(thrown, signal) });
         }
@@ -207,9 +206,9 @@ export class VelaDelivery implements Delivery {
       role,
       kind: wanted.kind,
       name: wanted.metadata.name ?? "",
-      ...(component === undefined ? {} : { component }),
+      ...defined({ component }),
       ...(found === undefined ? {} : { componentType: found.type }),
-      ...(trait === undefined ? {} : { trait }),
+      ...defined({ trait }),
     };
   }
 
@@ -272,17 +271,13 @@ export class VelaDelivery implements Delivery {
       cluster,
       apiVersion: object.apiVersion,
       kind: object.kind,
-      ...(namespace === undefined ? {} : { namespace }),
+      ...defined({ namespace }),
       name,
       creator,
       role,
-      ...(component === undefined ? {} : { component }),
-      ...(trait === undefined ? {} : { trait }),
-      ...(resource === undefined ? {} : { resource }),
-      ...(replicaKey === undefined ? {} : { replicaKey }),
+      ...defined({ component, trait, resource, replicaKey }),
       ...(key === "" ? {} : { key }),
-      ...(stage === undefined ? {} : { stage }),
-      ...(run === undefined ? {} : { run }),
+      ...defined({ stage, run }),
       ...(strategy === "never" || claim.kind === "read" ? { skipGC: true } : {}),
       ...(isStored ? { raw: asJson(object) } : {}),
     };
@@ -291,7 +286,7 @@ export class VelaDelivery implements Delivery {
 
   async #untrack({ apiVersion, kind, metadata }: KubeObject, cluster: string): Promise<void> {
     const { namespace, name = "" } = metadata;
-    const gone = identityOf({ cluster, apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) });
+    const gone = identityOf({ cluster, apiVersion, kind, name, ...defined({ namespace }) });
     for (const tracker of await this.trackers.all()) {
       const rest = withoutTracked(tracker, new Set([gone]));
       if (rest.objects.length < tracker.objects.length) await this.trackers.replace(rest);

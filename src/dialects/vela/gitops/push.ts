@@ -6,7 +6,8 @@ import type { Git, GitRefusal, GitRemote } from "#kernel/git/index.ts";
 import { getOrUndefined } from "#kernel/kit/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { ApplicationRevision } from "../kinds.ts";
-import { failed, inputOf, returning } from "../ops/use-case-value.ts";
+import { failure } from "../ops/form.ts";
+import { inputOf, returning } from "../ops/use-case-value.ts";
 import type { ActionScope, Provider } from "../ops/provider.ts";
 import type { UseCaseParts } from "../sources/parts.ts";
 import { readRenderedResources } from "../revision/store.ts";
@@ -40,16 +41,16 @@ export const pushObjects =
   async (value, scope) => {
     const input = inputOf(value);
     const objects = await renderedObjects(input, scope);
-    if (!objects.ok) return failed(objects.error);
+    if (!objects.ok) return failure(objects.error);
     const request = readRequest(input, objects.value, scope);
-    if (!request.ok) return failed(request.error);
+    if (!request.ok) return failure(request.error);
     await makeDirectories(parts.directory);
     const directory = await mkdtemp(join(parts.directory, "push-"));
     try {
       const remote = await openRemote(request.value.url, objectAt(input, "credentials"), directory, scope, parts);
-      if (!remote.ok) return failed(`gitRepo: ${remote.error}`);
+      if (!remote.ok) return failure(`gitRepo: ${remote.error}`);
       const pushed = await pushWithRetries(request.value, remote.value, directory, scope, parts);
-      if (!pushed.ok) return failed(pushed.error);
+      if (!pushed.ok) return failure(pushed.error);
       scope.say(
         pushed.value.changed ? `pushed ${pushed.value.commit.slice(0, 10)} to ${request.value.branch}` : "no change",
       );

@@ -1,4 +1,4 @@
-import { isTrueAt, textAt } from "#lib/base/index.ts";
+import { defined, isTrueAt, textAt } from "#lib/base/index.ts";
 import {
   type ApiClient,
   controllerFor,
@@ -62,7 +62,7 @@ class InsightReconciler implements Reconciler {
     const records = withinWindow(known, found, now);
     const { conditions } = insight.status ?? {};
     await patchStatus(this.#client, Insight, insight, {
-      ...(conditions === undefined ? {} : { conditions }),
+      ...defined({ conditions }),
       observedGeneration: insight.metadata.generation ?? 1,
       ...measure(records, insight.spec ?? {}, now),
       records,

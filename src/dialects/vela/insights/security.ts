@@ -1,4 +1,4 @@
-import { type JsonValue, textAt } from "#lib/base/index.ts";
+import { defined, type JsonValue, textAt } from "#lib/base/index.ts";
 import { controllerFor, type Manager, patchStatus, type ReconcileRequest, requestKey } from "#kernel/kit/index.ts";
 import { keyOf, type Stored } from "#kernel/model/index.ts";
 import type { App } from "../app.ts";
@@ -36,7 +36,7 @@ export function addSecurityController(manager: Manager): void {
     if (profile === undefined || profile.metadata.deletionTimestamp !== undefined) return;
     const { conditions } = profile.status ?? {};
     await patchStatus(manager.client, SecurityProfile, profile, {
-      ...(conditions === undefined ? {} : { conditions }),
+      ...defined({ conditions }),
       observedGeneration: profile.metadata.generation ?? 1,
       ...profileStatus(profile.spec ?? {}, applications.get(applicationKey(profile))),
     });
@@ -82,5 +82,5 @@ export function profileStatus(
       ? ["secretBackend vault is not supported: secrets are kept in Kubernetes Secrets"]
       : []),
   ];
-  return { message: parts.join("; "), ...(account === undefined ? {} : { serviceAccount: account }) };
+  return { message: parts.join("; "), ...defined({ serviceAccount: account }) };
 }

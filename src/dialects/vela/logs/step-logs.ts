@@ -3,6 +3,7 @@ import { type Clock, codeOf } from "#lib/base/index.ts";
 import { LogWriter, type LogRequest, readingOf, readLogs } from "#kernel/streams/index.ts";
 import { badRequest, type KubeObject } from "#kernel/model/index.ts";
 import type { LogPlace } from "#kernel/dialect/index.ts";
+import { flatSteps } from "../workflow/status.ts";
 import { workflowStatusOf } from "../view.ts";
 
 // Lines that steps print are files: one log for each step of an object.
@@ -74,7 +75,7 @@ export async function openStepLog(
   { follow: _follow, ...request }: LogRequest,
 ): Promise<AsyncIterable<Uint8Array>> {
   const { uid = "", name = "" } = run.metadata;
-  const steps = (workflowStatusOf(run).steps ?? []).flatMap((step) => [step, ...(step.subSteps ?? [])]);
+  const steps = flatSteps(workflowStatusOf(run));
   const chosen = steps.filter((step) => part === "" || step.name === part || step.id === part);
   if (part !== "" && chosen.length === 0)
     throw badRequest(

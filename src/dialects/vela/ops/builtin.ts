@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue, textAt } from "#lib/base/index.ts";
+import { defined, isJsonObject, type JsonObject, type JsonValue, textAt } from "#lib/base/index.ts";
+import { withSubSteps } from "../app.ts";
 import { progressOf } from "../workflow/task-object.ts";
 import { type Action, done, failure, inBothForms } from "./form.ts";
 import { getAt, parsePath, setAt } from "../json-path.ts";
@@ -7,7 +8,7 @@ import { suspendOnce } from "./suspend.ts";
 const wait: Action = (params) => {
   if (params["continue"] === true) return done();
   const message = textAt(params, "message");
-  return { kind: "wait", ...(message === undefined ? {} : { message }) };
+  return { kind: "wait", ...defined({ message }) };
 };
 
 /** The step's own reasons for an end are told by the workflow. */
@@ -20,7 +21,7 @@ const end =
 
 /** A later step decides by its condition what the failure means. */
 function isConditioned({ app, step }: Parameters<Action>[1]): boolean {
-  const steps = app.workflow.steps.flatMap((each) => [each, ...each.subSteps]);
+  const steps = withSubSteps(app.workflow.steps);
   const later = steps.slice(steps.findIndex(({ name }) => name === step.name) + 1);
   return later.some((each) => each.if?.includes(step.name) === true);
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, objectAt, textAt } from "#lib/base/index.ts";
+import { defined, isJsonObject, type JsonObject, type JsonValue, objectAt, textAt } from "#lib/base/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import type { App, Component } from "../app.ts";
@@ -68,7 +68,7 @@ export async function renderComponent(
 ): Promise<RenderedComponent | string> {
   const { patch } = request;
   const merged = patch === undefined ? undefined : mergedPatch(patch);
-  const options: RenderOptions = { ...placementOf(request), ...(merged === undefined ? {} : { patch: merged }) };
+  const options: RenderOptions = { ...placementOf(request), ...defined({ patch: merged }) };
   const rendered = await scope.delivery.render(request.component, options);
   if (!rendered.ok) return rendered.error;
   const to = parsePath(textAt(patch, "to", "field") ?? "");
@@ -85,7 +85,7 @@ function mergedPatch(patch: JsonObject): RenderOptions["patch"] {
   if (workload === undefined && traits === undefined) return undefined;
   const byName = Object.entries(traits ?? {}).flatMap(([name, value]) => (isJsonObject(value) ? [[name, value]] : []));
   return {
-    ...(workload === undefined ? {} : { workload }),
+    ...defined({ workload }),
     ...(traits === undefined ? {} : { traits: Object.fromEntries(byName) as Record<string, JsonObject> }),
   };
 }

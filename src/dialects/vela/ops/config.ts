@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject, type JsonValue, textAt } from "#lib/base/index.ts";
+import { defined, isJsonObject, type JsonObject, type JsonValue, textAt } from "#lib/base/index.ts";
 import { parseJson } from "#lib/json/index.ts";
-import { createOrUpdate, ensureDeleted, getOrUndefined } from "#kernel/kit/index.ts";
-import { asJson, type KubeObject, Secret, type Stored } from "#kernel/model/index.ts";
+import { createOrUpdate, ensureDeleted, getOrUndefined, secretData, secretText } from "#kernel/kit/index.ts";
+import { type KubeObject, Secret, type Stored } from "#kernel/model/index.ts";
 import { type Action, done, failure, inBothForms, namespaceOf } from "./form.ts";
 import type { ActionScope } from "./provider.ts";
 
@@ -29,8 +29,8 @@ const create: Action = async (params, scope) => {
   const present = await getOrUndefined(scope.client, ref, scope.signal);
   if (present !== undefined && !isConfig(present))
     return failure(`secret "${ref.namespace}/${ref.name}" is not a config`);
-  const labels = { [catalogLabel]: catalog, ...(template === undefined ? {} : { [typeLabel]: template }) };
-  const data = { [dataKey]: Buffer.from(JSON.stringify(config)).toString("base64") };
+  const labels = { [catalogLabel]: catalog, ...defined({ [typeLabel]: template }) };
+  const data = secretData({ [dataKey]: JSON.stringify(config) });
   const { clock, signal } = scope;
   const wanted = (was: Stored | undefined): KubeObject =>
     ({
@@ -50,8 +50,7 @@ const create: Action = async (params, scope) => {
 };
 
 function configIn(secret: Stored): JsonValue {
-  const text = Buffer.from(textAt(asJson(secret), "data", dataKey) ?? "", "base64").toString();
-  const parsed = parseJson(text === "" ? "{}" : text);
+  const parsed = parseJson(secretText(secret, dataKey) ?? "{}");
   return parsed.ok ? parsed.value : {};
 }
 

@@ -1,4 +1,4 @@
-import { numberAt, textAt, textsAt } from "#lib/base/index.ts";
+import { defined, numberAt, textAt, textsAt } from "#lib/base/index.ts";
 import { type Action, done, failure, inBothForms } from "./form.ts";
 
 const send: Action = async (params, scope) => {
@@ -15,7 +15,7 @@ const send: Action = async (params, scope) => {
     port,
     username: address,
     password: textAt(params, "from", "password") ?? "",
-    from: { address, ...(alias === undefined ? {} : { alias }) },
+    from: { address, ...defined({ alias }) },
     to,
     subject: textAt(params, "content", "subject") ?? "",
     body: textAt(params, "content", "body") ?? "",

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, objectAt, textAt } from "#lib/base/index.ts";
+import { defined, isJsonObject, type JsonObject, type JsonValue, objectAt, textAt } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import type { ActionResult, ActionScope, Provider, Providers } from "./provider.ts";
@@ -38,10 +38,12 @@ export function inBothForms(
 
 export const done = (result?: JsonValue, isSensitive = false): ActionResult => ({
   kind: "continue",
-  ...(result === undefined ? {} : { result }),
+  ...defined({ result }),
   ...(isSensitive ? { isSensitive } : {}),
 });
 
+export const wait = (message: string): ActionResult => ({ kind: "wait", message });
+export const fail = (message: string): ActionResult => ({ kind: "fail", message });
 export const failure = (message: string): ActionResult & { readonly kind: "error" } => ({ kind: "error", message });
 
 export const clusterOf = (params: JsonObject): string => textAt(params, "cluster") ?? "local";

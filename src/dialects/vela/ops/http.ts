@@ -1,6 +1,6 @@
-import { type JsonObject, listAt, objectAt, objectsAt, parseDuration, textAt } from "#lib/base/index.ts";
-import { getOrUndefined } from "#kernel/kit/index.ts";
-import { asJson, Secret } from "#kernel/model/index.ts";
+import { defined, type JsonObject, listAt, objectAt, objectsAt, parseDuration, textAt } from "#lib/base/index.ts";
+import { getOrUndefined, secretText } from "#kernel/kit/index.ts";
+import { Secret } from "#kernel/model/index.ts";
 import { type Action, failure, inBothForms, namespaceOf } from "./form.ts";
 import type { HttpRequest } from "#kernel/couriers/index.ts";
 import type { ActionScope } from "./provider.ts";
@@ -25,9 +25,9 @@ const request: Action = async (params, scope, form) => {
     method: textAt(params, "method") ?? "GET",
     url,
     headers,
-    ...(body === undefined ? {} : { body }),
+    ...defined({ body }),
     timeoutMs: timeout.value > 0 ? timeout.value : defaultTimeout,
-    ...(tls === undefined ? {} : { tls }),
+    ...defined({ tls }),
   };
   // A repeated GET is harmless, and its newest answer is wanted.
   const isHarmless = sent.method === "GET" || sent.method === "HEAD";
@@ -69,9 +69,9 @@ export async function secretValue(
 ): Promise<SecretValue> {
   const secret = await getOrUndefined(client, { type: Secret, namespace, name }, signal);
   if (secret === undefined) return { ok: false, message: `secret "${namespace}/${name}" not found` };
-  const encoded = textAt(asJson(secret), "data", key);
-  if (encoded === undefined) return { ok: false, message: `key "${key}" not found in secret "${namespace}/${name}"` };
-  return { ok: true, value: Buffer.from(encoded, "base64").toString() };
+  const value = secretText(secret, key);
+  if (value === undefined) return { ok: false, message: `key "${key}" not found in secret "${namespace}/${name}"` };
+  return { ok: true, value };
 }
 
 /** Keys as in Secrets of type kubernetes.io/tls, or as KubeVela names them. */
@@ -82,16 +82,12 @@ async function certificatesOf(params: JsonObject, scope: ActionScope): Promise<H
   const namespace = textAt(config, "namespace") ?? namespaceOf(scope);
   const secret = await getOrUndefined(scope.client, { type: Secret, namespace, name }, scope.signal);
   if (secret === undefined) return `secret "${namespace}/${name}" not found`;
-  const read = (...keys: readonly string[]) => {
-    const found = keys.map((key) => textAt(asJson(secret), "data", key)).find((text) => text !== undefined);
-    return found === undefined ? undefined : Buffer.from(found, "base64").toString();
-  };
-  const [ca, cert, key] = [read("ca.crt"), read("client.crt", "tls.crt"), read("client.key", "tls.key")];
-  return {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-  };
+  const read = (key: string) => secretText(secret, key);
+  return defined({
+    ca: read("ca.crt"),
+    cert: read("client.crt") ?? read("tls.crt"),
+    key: read("client.key") ?? read("tls.key"),
+  });
 }
 
 /** Instants of the last requests are notes of the step. */

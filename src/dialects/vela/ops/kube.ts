@@ -1,4 +1,5 @@
 import {
+  defined,
   inParallel,
   isJsonObject,
   type JsonObject,
@@ -212,7 +213,7 @@ const remove: Action = async (params, scope) => {
   if (typeof target === "string") return done({ err: target });
   const { client, ref } = target;
   const namespace = textAt(params, "filter", "namespace") ?? ref.namespace;
-  const options = { labelSelector: selectorOf(labels), ...(namespace === undefined ? {} : { namespace }) };
+  const options = { labelSelector: selectorOf(labels), ...defined({ namespace }) };
   const { items } = await client.list(ref.type, { ...options, signal: scope.signal });
   try {
     for (const item of items) await client.delete(refTo(ref.type, item), { signal: scope.signal });

@@ -1,6 +1,7 @@
-import { type JsonObject, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
+import { defined, type JsonObject, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
 import { getOrUndefined } from "#kernel/kit/index.ts";
 import { asJson } from "#kernel/model/index.ts";
+import { Application } from "../kinds.ts";
 import type { Component } from "../app.ts";
 import { componentSpec } from "../workflow/step-context.ts";
 import { applyComponent, type ComponentRequest, renderComponent } from "./component.ts";
@@ -20,9 +21,8 @@ const bare = ({ inputs: _inputs, outputs: _outputs, ...rest }: JsonObject): Json
 async function otherSpec(params: JsonObject, scope: ActionScope): Promise<JsonObject | undefined | string> {
   const name = textAt(params, "app");
   if (name === undefined || name === scope.app.identity.name) return undefined;
-  const type = await scope.client.resourceType("core.oam.dev/v1beta1", "Application");
-  if (type === undefined) return "no kind Application in version core.oam.dev/v1beta1";
-  const app = await getOrUndefined(scope.client, { type, namespace: namespaceOf(scope), name }, scope.signal);
+  const ref = { type: Application, namespace: namespaceOf(scope), name };
+  const app = await getOrUndefined(scope.client, ref, scope.signal);
   return app === undefined ? `application ${namespaceOf(scope)}/${name} not found` : objectAt(asJson(app), "spec");
 }
 
@@ -69,7 +69,7 @@ function requestOf(params: JsonObject, scope: ActionScope): ComponentRequest | s
     cluster: clusterOf(params),
     namespace: textAt(params, "namespace"),
     waitHealthy: params["waitHealthy"] !== false,
-    ...(patch === undefined ? {} : { patch }),
+    ...defined({ patch }),
   };
 }
 

@@ -1,4 +1,5 @@
 import {
+  defined,
   type JsonObject,
   type JsonValue,
   numberAt,
@@ -10,13 +11,13 @@ import {
 } from "#lib/base/index.ts";
 import { getOrUndefined } from "#kernel/kit/index.ts";
 import { asJson, Event, Pod, Service } from "#kernel/model/index.ts";
+import { Application } from "../kinds.ts";
+import { label, objectsOf } from "../labels.ts";
 import { type Action, clientOf, done, failure, inBothForms } from "./form.ts";
 import type { ActionScope } from "./provider.ts";
 
 // Questions about what applications have applied, for views and export steps.
 
-const nameLabel = "app.oam.dev/name";
-const componentLabel = "app.oam.dev/component";
 const longestLog = 1024 * 1024;
 
 interface Filter {
@@ -42,8 +43,7 @@ function filterOf(params: JsonObject): Filter {
 /** As the application's status lists them. */
 async function appliedOf(filter: Filter, { client, signal }: ActionScope): Promise<readonly JsonObject[] | string> {
   const { name, namespace } = filter;
-  const type = await client.resourceType("core.oam.dev/v1beta1", "Application");
-  const app = type === undefined ? undefined : await getOrUndefined(client, { type, namespace, name }, signal);
+  const app = await getOrUndefined(client, { type: Application, namespace, name }, signal);
   if (app === undefined) return `application ${namespace}/${name} not found`;
   return objectsAt(asJson(app), "status", "appliedResources").filter(
     (resource) =>
@@ -69,7 +69,7 @@ const listResources: Action = async (params, scope) => {
         : await client.resourceType(textAt(resource, "apiVersion") ?? "", textAt(resource, "kind") ?? "");
     if (typeof client === "string" || type === undefined) continue;
     const namespace = textAt(resource, "namespace");
-    const ref = { type, name: textAt(resource, "name") ?? "", ...(namespace === undefined ? {} : { namespace }) };
+    const ref = { type, name: textAt(resource, "name") ?? "", ...defined({ namespace }) };
     const object = await getOrUndefined(client, ref, scope.signal);
     if (object !== undefined) list.push({ cluster: textAt(resource, "cluster") ?? "", object: asJson(object) });
   }
@@ -87,14 +87,14 @@ const collect: Action = async (params, scope) => {
   const type = kind === "Service" ? collectable.Service : collectable.Pod;
   const { items } = await scope.client.list(type, {
     namespace,
-    labelSelector: `${nameLabel}=${name}`,
+    labelSelector: objectsOf(name),
     signal: scope.signal,
   });
   const list = items
-    .filter(({ metadata }) => components.length === 0 || components.includes(metadata.labels?.[componentLabel] ?? ""))
+    .filter(({ metadata }) => components.length === 0 || components.includes(metadata.labels?.[label.component] ?? ""))
     .map((object) => ({
       cluster: "local",
-      component: object.metadata.labels?.[componentLabel] ?? "",
+      component: object.metadata.labels?.[label.component] ?? "",
       object: asJson(object),
     }));
   return done({ list });
@@ -102,10 +102,10 @@ const collect: Action = async (params, scope) => {
 
 const endpoints: Action = async (params, scope) => {
   const { name, namespace, components } = filterOf(params);
-  const options = { namespace, labelSelector: `${nameLabel}=${name}`, signal: scope.signal };
+  const options = { namespace, labelSelector: objectsOf(name), signal: scope.signal };
   const { items } = await scope.client.list(Service, options);
   const list = items.flatMap((service) => {
-    const component = service.metadata.labels?.[componentLabel] ?? "";
+    const component = service.metadata.labels?.[label.component] ?? "";
     if (components.length > 0 && !components.includes(component)) return [];
     const { apiVersion, kind, metadata } = service;
     const ref = { apiVersion, kind, name: metadata.name, namespace, uid: metadata.uid };
@@ -153,10 +153,9 @@ const collectLogs: Action = async (params, scope) => {
   const ref = { type: Pod, namespace: textAt(params, "namespace") ?? "default", name: textAt(params, "pod") ?? "" };
   const chunks: Uint8Array[] = [];
   const asked = {
-    ...(container === undefined ? {} : { container }),
+    ...defined({ container }),
     ...(sinceTime === undefined || parseInstant(sinceTime) === undefined ? {} : { sinceTime }),
-    ...(tailLines === undefined ? {} : { tailLines }),
-    ...(sinceSeconds === undefined ? {} : { sinceSeconds }),
+    ...defined({ tailLines, sinceSeconds }),
     limitBytes: Math.min(longestLog, numberAt(options, "limitBytes") ?? longestLog),
     previous: options?.["previous"] === true,
     timestamps: options?.["timestamps"] === true,

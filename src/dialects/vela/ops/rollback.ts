@@ -1,11 +1,14 @@
-import { err, isTrueAt, ok, type Result, textAt } from "#lib/base/index.ts";
+import { defined, err, ok, type Result, textAt } from "#lib/base/index.ts";
 import { getOrUndefined } from "#kernel/kit/index.ts";
-import { asJson, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import { type KubeObject, type Stored } from "#kernel/model/index.ts";
+import { rollbackSource } from "../revision/history.ts";
+import { revisionNumber } from "../revision/decide.ts";
 import { ApplicationRevision } from "../kinds.ts";
 import type { RenderedObject } from "../render/rendered.ts";
 import { listRevisions, readRenderedResources } from "../revision/store.ts";
 import type { ActionScope, Provider } from "./provider.ts";
-import { fail, failed, inputOf, returning } from "./use-case-value.ts";
+import { fail, failure } from "./form.ts";
+import { inputOf, returning } from "./use-case-value.ts";
 
 /**
  * `app/rollback`: applies the rendered objects of an earlier revision that succeeded, and removes those that only the
@@ -17,16 +20,16 @@ export const rollback: Provider = async (value, scope) => {
   if (!revision.ok) return fail(revision.error);
   const { name } = revision.value.metadata;
   const former = await objectsOf(revision.value, scope);
-  if (former.length === 0) return failed(`revision "${name}" has no rendered resources`);
+  if (former.length === 0) return failure(`revision "${name}" has no rendered resources`);
   const applied = await scope.delivery.apply(former, local, "workflow");
-  if (!applied.ok) return failed(applied.error);
+  if (!applied.ok) return failure(applied.error);
   const kept = new Set(former.map(idOf));
   const present = await readRevision(scope.app.identity.revision, scope);
   for (const fresh of present === undefined ? [] : (await objectsOf(present, scope)).toReversed()) {
     // The controller keeps the objects of policies.
     if (fresh.role === "POLICY" || kept.has(idOf(fresh))) continue;
     const removed = await scope.delivery.remove(fresh.object, local);
-    if (!removed.ok) return failed(removed.error);
+    if (!removed.ok) return failure(removed.error);
   }
   scope.say(`rolled back to ${name}`);
   return returning({ revision: name });
@@ -50,15 +53,9 @@ async function chooseRevision(wanted: string | undefined, scope: ActionScope): P
   const { name, namespace, revision } = scope.app.identity;
   const { records: client, clock, signal } = scope;
   const items = await listRevisions({ client, clock, signal }, { metadata: { name, namespace } });
-  const numberOf = (each: Stored): number => {
-    const own = each.metadata.name.startsWith(`${name}-v`) ? each.metadata.name.slice(name.length + 2) : "";
-    return /^\d+$/.test(own) ? Number(own) : 0;
-  };
-  const known = items.filter((each) => numberOf(each) > 0).toSorted((a, b) => numberOf(b) - numberOf(a));
+  const own = items.filter((each) => each.metadata.name === `${name}-v${revisionNumber(each)}`);
   const found =
-    wanted === undefined
-      ? known.find((each) => each.metadata.name !== revision && isTrueAt(asJson(each), "status", "succeeded"))
-      : known.find((each) => each.metadata.name === wanted);
+    wanted === undefined ? rollbackSource(own, revision) : own.find((each) => each.metadata.name === wanted);
   if (found !== undefined) return ok(found);
   return err(wanted === undefined ? "there is no earlier revision that succeeded" : `revision "${wanted}" not found`);
 }
@@ -79,7 +76,6 @@ function renderedObject(key: string, object: KubeObject): RenderedObject {
     role,
     object,
     ...(component === undefined || role === "POLICY" ? {} : { component }),
-    ...(trait === undefined ? {} : { trait }),
-    ...(resource === undefined ? {} : { resource }),
+    ...defined({ trait, resource }),
   };
 }

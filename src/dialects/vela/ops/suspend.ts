@@ -1,4 +1,4 @@
-import { type Clock, isJsonObject, type JsonObject, parseDuration, textAt } from "#lib/base/index.ts";
+import { defined, type Clock, isJsonObject, type JsonObject, parseDuration, textAt } from "#lib/base/index.ts";
 import type { ActionResult, StepNotes } from "./provider.ts";
 
 export interface SuspendScope {
@@ -25,6 +25,6 @@ export function suspendOnce(scope: SuspendScope, { duration, message }: JsonObje
   const parsed = length === undefined ? undefined : parseDuration(length);
   if (parsed?.ok === false) return { kind: "error", message: parsed.error };
   const until = parsed === undefined ? undefined : scope.clock.now() + parsed.value;
-  scope.notes.set(key, { execution: scope.execution, ...(until === undefined ? {} : { until }) });
-  return { kind: "suspend", ...told, ...(until === undefined ? {} : { until }) };
+  scope.notes.set(key, { execution: scope.execution, ...defined({ until }) });
+  return { kind: "suspend", ...told, ...defined({ until }) };
 }

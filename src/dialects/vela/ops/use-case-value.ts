@@ -1,15 +1,12 @@
-import { type JsonObject, type JsonValue, objectAt, parseDuration, type Millis } from "#lib/base/index.ts";
+import { type JsonObject, type JsonValue, type Millis, objectAt, parseDuration } from "#lib/base/index.ts";
+import { done } from "./form.ts";
 import type { ActionResult } from "./provider.ts";
 
 // Inputs of actions are in `$params`, or beside `#do` in older templates; results are in `$returns`.
 
 export const inputOf = (value: JsonObject): JsonObject => objectAt(value, "$params") ?? value;
 
-export const returning = (result: JsonValue): ActionResult => ({ kind: "continue", result: { $returns: result } });
-
-export const wait = (message: string): ActionResult => ({ kind: "wait", message });
-export const fail = (message: string): ActionResult => ({ kind: "fail", message });
-export const failed = (message: string): ActionResult => ({ kind: "error", message });
+export const returning = (result: JsonValue): ActionResult => done({ $returns: result });
 
 /** `50%` of a whole, or a number of it, between 0 and the whole; halves and less are rounded up. */
 export function partOf(whole: number, part: JsonValue | undefined, fallback: string): number | undefined {

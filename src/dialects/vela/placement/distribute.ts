@@ -1,9 +1,20 @@
-import { err, isJsonObject, type JsonObject, messageOf, numberAt, ok, type Result, textsAt } from "#lib/base/index.ts";
+import {
+  defined,
+  err,
+  isJsonObject,
+  type JsonObject,
+  messageOf,
+  numberAt,
+  ok,
+  type Result,
+  textsAt,
+} from "#lib/base/index.ts";
 import { refTo } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import type { Component } from "../app.ts";
 import type { ActionScope, Provider } from "../ops/provider.ts";
-import { fail, failed, inputOf, returning, wait } from "../ops/use-case-value.ts";
+import { fail, failure, wait } from "../ops/form.ts";
+import { inputOf, returning } from "../ops/use-case-value.ts";
 import type { RenderedComponent, RenderedObject } from "../render/rendered.ts";
 import { manifestWork, manifestWorkType, pendingReason } from "./manifest-work.ts";
 import { selectClusters } from "./select.ts";
@@ -34,7 +45,7 @@ export const distribute: Provider = async (value, scope) => {
     clusters.map((cluster) => toCluster(cluster, components, selected.value, scope, placed)),
   );
   const errors = outcomes.flatMap(({ error }) => error ?? []);
-  if (errors.length > 0) return failed(errors.join("; "));
+  if (errors.length > 0) return failure(errors.join("; "));
   const waits = outcomes.flatMap((outcome) => outcome.waits);
   if (waits.length > 0) return wait(waits.join("; "));
   const order = (one: Placed) => `${one.component}\0${one.cluster}`;
@@ -56,7 +67,7 @@ async function toCluster(
     if (!made.ok) return { waits: [], error: `${cluster}: ${made.error}` };
     rendered.push(made.value);
     const replicas = replicasOf(made.value.workload.object);
-    placed.push({ cluster, component: component.name, ...(replicas === undefined ? {} : { replicas }) });
+    placed.push({ cluster, component: component.name, ...defined({ replicas }) });
   }
   const objects = rendered.flatMap(({ workload, auxiliaries }) => [workload, ...auxiliaries]);
   const type = await manifestWorkType(scope, cluster);

@@ -8,13 +8,9 @@ import {
   ok,
   type Result,
 } from "#lib/base/index.ts";
-import { textsOf } from "../labels.ts";
+import { labelsText, textsOf } from "../labels.ts";
+import { type KnownCluster, namesWith } from "../policies/topology.ts";
 import { readShare, type SharedEntry } from "./shares.ts";
-
-export interface KnownCluster {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-}
 
 /** The clusters of every entry of `placement`. An entry that matches none is an error. */
 export function selectClusters(
@@ -29,8 +25,8 @@ export function selectClusters(
     const found = JSON.stringify(entry["replicas"]);
     if (share === undefined) return err(`placement[${index}].replicas: expected "70%" or a number, found ${found}`);
     const labels = selectorOf(entry["clusterSelector"]);
-    const clusters = known.filter((cluster) => matches(cluster, labels)).map(({ name }) => name);
-    if (clusters.length === 0) return err(`no cluster matches ${describe(labels)}`);
+    const clusters = namesWith(labels, known);
+    if (clusters.length === 0) return err(`no cluster matches ${labelsText(labels) || "an empty selector"}`);
     entries.push({ share, clusters });
   }
   return ok(entries);
@@ -41,11 +37,3 @@ function selectorOf(value: JsonValue | undefined): Readonly<Record<string, strin
   const labels = isJsonObject(value) ? (value["labels"] ?? value["matchLabels"]) : undefined;
   return textsOf(objectAt(isJsonObject(labels) ? labels : value));
 }
-
-const matches = ({ labels }: KnownCluster, wanted: Readonly<Record<string, string>>): boolean =>
-  Object.entries(wanted).every(([name, value]) => labels[name] === value);
-
-const describe = (labels: Readonly<Record<string, string>>): string =>
-  Object.entries(labels)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(",") || "an empty selector";

@@ -1,4 +1,4 @@
-import { isTrueAt, numberAt, textAt } from "#lib/base/index.ts";
+import { defined, isTrueAt, numberAt, textAt } from "#lib/base/index.ts";
 import type { App } from "../app.ts";
 import { firstRule, policiesOfType, type RuleSubject } from "./rules.ts";
 
@@ -39,6 +39,6 @@ export function garbageSettings(app: Policies): GarbageSettings {
     keepsLegacy: all.some((one) => isTrueAt(one, "keepLegacyResource")),
     continuesOnFailure: all.some((one) => isTrueAt(one, "continueOnFailure")),
     inOrder: all.some((one) => one["order"] === "dependency"),
-    ...(limit === undefined ? {} : { revisionLimit: limit }),
+    ...defined({ revisionLimit: limit }),
   };
 }

@@ -1,7 +1,7 @@
-import { err, isTrueAt, objectAt, ok, type Result, textAt, textsAt } from "#lib/base/index.ts";
+import { defined, err, isTrueAt, objectAt, ok, type Result, textAt, textsAt } from "#lib/base/index.ts";
 import type { Policy } from "../app.ts";
 import type { Placement } from "../delivery/delivery.ts";
-import { textsOf } from "../labels.ts";
+import { labelsText, textsOf } from "../labels.ts";
 
 export interface KnownCluster {
   readonly name: string;
@@ -24,7 +24,7 @@ export function placementsOf(
     if (!selected.ok) return selected;
     const namespace = textAt(policy.properties, "namespace");
     for (const cluster of selected.value)
-      places.set(`${cluster}/${namespace ?? ""}`, { cluster, ...(namespace === undefined ? {} : { namespace }) });
+      places.set(`${cluster}/${namespace ?? ""}`, { cluster, ...defined({ namespace }) });
   }
   return ok([...places.values()]);
 }
@@ -37,9 +37,17 @@ function clustersOf({ name, properties }: Policy, known: readonly KnownCluster[]
   }
   const selector = objectAt(properties, "clusterLabelSelector") ?? objectAt(properties, "clusterSelector");
   if (selector === undefined) return ok(["local"]);
-  const wanted = Object.entries(textsOf(selector));
-  const selected = known.filter(({ labels }) => wanted.every(([key, value]) => labels[key] === value));
-  if (selected.length > 0 || isTrueAt(properties, "allowEmpty")) return ok(selected.map((cluster) => cluster.name));
-  const text = wanted.map(([key, value]) => `${key}=${value}`).join(",");
-  return err(`policy "${name}": no cluster matches ${text === "" ? "the selector" : text}`);
+  const wanted = textsOf(selector);
+  const selected = namesWith(wanted, known);
+  if (selected.length > 0 || isTrueAt(properties, "allowEmpty")) return ok(selected);
+  return err(`policy "${name}": no cluster matches ${labelsText(wanted) || "the selector"}`);
 }
+
+/** The clusters that have all these labels. */
+export const namesWith = (
+  wanted: Readonly<Record<string, string>>,
+  known: readonly KnownCluster[],
+): readonly string[] => {
+  const hasAll = ({ labels }: KnownCluster) => Object.entries(wanted).every(([key, value]) => labels[key] === value);
+  return known.filter(hasAll).map(({ name }) => name);
+};

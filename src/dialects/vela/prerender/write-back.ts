@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import {
+  defined,
   type Clock,
   err,
   formatInstant,
@@ -80,7 +81,7 @@ async function write(
 ): Promise<WriteBack> {
   const now = clock.now();
   const recent = recentWrites(live, now);
-  const options = { fieldManager: preRenderManager, ...(signal === undefined ? {} : { signal }) };
+  const options = { fieldManager: preRenderManager, ...defined({ signal }) };
   const annotated = (times: readonly Instant[]): Stored => ({
     ...live,
     metadata: {
@@ -166,7 +167,7 @@ async function writeOverlay(live: Stored, wanted: JsonObject, parts: WriteBackPa
     metadata: { name: overlayName(live), namespace, ownerReferences: [controllerReference(live)] },
     data: { spec, generation: String(generation), ...previous },
   };
-  const options = { clock, fieldManager: preRenderManager, ...(signal === undefined ? {} : { signal }) };
+  const options = { clock, fieldManager: preRenderManager, ...defined({ signal }) };
   await createOrUpdate<typeof map>(
     client,
     refTo(ConfigMap, map),

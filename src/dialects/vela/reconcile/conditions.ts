@@ -39,6 +39,14 @@ export const failed = (
   reason: ConditionReason = "ReconcileError",
 ): ApplicationStatus => put(status, { type, status: "False", reason, message }, now);
 
+/** A stage failed, so the application is not ready. */
+export const notReady = (
+  status: ApplicationStatus,
+  type: ConditionType,
+  message: string,
+  now: Instant,
+): ApplicationStatus => failed(failed(status, type, message, now), "Ready", message, now);
+
 /** Not decided yet. */
 export const pending = (
   status: ApplicationStatus,

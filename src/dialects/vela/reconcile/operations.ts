@@ -1,4 +1,4 @@
-import { parseInstant } from "#lib/base/index.ts";
+import { defined, parseInstant } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { actionsFor, answer, openActions, type RunAction } from "#kernel/dialect/index.ts";
 import type { VelaWorkflow } from "../app.ts";
@@ -14,7 +14,7 @@ export function commandOf({ action, step, reason }: RunAction["spec"]): Command 
   const at = step === undefined || step === "" ? {} : { step: nameOf(step) };
   switch (action) {
     case "cancel":
-      return { kind: "terminate", ...(reason === undefined ? {} : { message: reason }) };
+      return { kind: "terminate", ...defined({ message: reason }) };
     case "suspend":
       return { kind: "suspend", ...at };
     case "resume":
@@ -97,4 +97,4 @@ function isCarriedOut(command: Command, action: Stored<RunAction>, workflow: Wor
 
 /** Names a run by its start. */
 const runNumberOf = (workflow: WorkflowStatus | undefined): number =>
-  Math.trunc((parseInstant(workflow?.startTime ?? "") ?? 0) / 1000);
+  Math.trunc((parseInstant(workflow?.startTime) ?? 0) / 1000);

@@ -1,6 +1,6 @@
 import type { Clock, Logger, Millis } from "#lib/base/index.ts";
 import type { ApiClient, Lister } from "#kernel/kit/index.ts";
-import type { Stored } from "#kernel/model/index.ts";
+import type { Notice, Stored } from "#kernel/model/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 import type { RunAction } from "#kernel/dialect/index.ts";
 import type { App } from "../app.ts";
@@ -11,7 +11,6 @@ import type { Actors } from "../delivery/rights.ts";
 import type { TrackedObject } from "../delivery/tracker.ts";
 import type { VelaDelivery } from "../delivery/vela-delivery.ts";
 import type { Application } from "../kinds.ts";
-import type { Notice } from "../notices.ts";
 import type { Providers } from "../ops/provider.ts";
 import type { ChartRenderer } from "../render/charts.ts";
 import type { Answers } from "../render/processing.ts";
@@ -38,11 +37,11 @@ export interface InUse {
 /** Decides for another kind of objects, such as a Rollout that a step waits for. True if it has acted. */
 export type DecideStep = (step: string, isApproved: boolean) => Promise<boolean>;
 
-/** What applications are reconciled with. */
-export interface Parts {
+/** What passes over applications and runs work with, all alike. */
+export interface Services {
   /** The controller's own, for its records: revisions, trackers, variables, status. */
   readonly client: ApiClient;
-  /** Whose rights count for what an application does. */
+  /** Whose rights count for what an application or a run does. */
   readonly actors: Actors;
   /** `local` is `acting`. */
   readonly clustersFor: (acting: ApiClient) => Clusters;
@@ -57,6 +56,10 @@ export interface Parts {
   readonly answers?: Answers;
   /** With the index `targetIndex`. */
   readonly actions: Lister<RunAction>;
+}
+
+/** What applications are reconciled with. */
+export interface Parts extends Services {
   /** Changes of these objects trigger passes of the application from now on, instead of those named before. */
   readonly follow: (application: Stored<Application>, objects: readonly TrackedObject[]) => Promise<void>;
   readonly forget: (key: string) => void;

@@ -1,4 +1,4 @@
-import { err, isJsonObject, type JsonObject, messageOf, ok, type Result } from "#lib/base/index.ts";
+import { defined, err, isJsonObject, type JsonObject, messageOf, ok, type Result } from "#lib/base/index.ts";
 import {
   actsForAnnotation,
   asJson,
@@ -10,7 +10,7 @@ import {
 } from "#kernel/model/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { collectProblems } from "#kernel/dialect/index.ts";
-import type { App, Step } from "../app.ts";
+import { type App, type Step, withSubSteps } from "../app.ts";
 import { checkApplication } from "../checks/application.ts";
 import { checkExpressions } from "../checks/definitions.ts";
 import type { Definitions, DefinitionType } from "../definitions/definition.ts";
@@ -89,7 +89,7 @@ function appOf(application: Stored<Application>, { snapshot, name, number }: Rev
   const workflow = snapshot.workflow as Workflow | undefined;
   const policies = Object.values(snapshot.policies) as unknown as readonly Policy[];
   return parseApp({ ...application, spec }, revision, {
-    ...(workflow === undefined ? {} : { workflow }),
+    ...defined({ workflow }),
     policies,
   });
 }
@@ -115,7 +115,7 @@ async function readReferences(
   const known = workflow === undefined ? {} : { workflow };
   const app = parseApp(application, undefined, known);
   const own = new Set(app.policies.map(({ name }) => name));
-  const names = new Set(app.workflow.steps.flatMap((step) => [step, ...step.subSteps]).flatMap(policiesOf));
+  const names = new Set(withSubSteps(app.workflow.steps).flatMap(policiesOf));
   const policies: Stored<Policy>[] = [];
   for (const name of [...names].filter((one) => !own.has(one)).sort()) {
     const found = await acting.get<Policy>({ type: Policy, namespace, name }, { signal }).catch((thrown: unknown) => {
@@ -167,7 +167,7 @@ async function missingTypes(pass: Pass, app: App, definitions: Definitions): Pro
 }
 
 function usedTypes({ components, policies, workflow }: App): readonly (readonly [DefinitionType, string])[] {
-  const steps = workflow.steps.flatMap((step) => [step, ...step.subSteps]);
+  const steps = withSubSteps(workflow.steps);
   const names: Readonly<Record<DefinitionType, readonly string[]>> = {
     component: components.map(({ type }) => type),
     trait: components.flatMap(({ traits }) => traits.map(({ type }) => type)),

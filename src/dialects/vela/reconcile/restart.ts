@@ -3,8 +3,6 @@ import { parseTimeout } from "../durations.ts";
 
 // A finished workflow restarts by the annotation `app.oam.dev/restart-workflow`: at once, at an instant, or regularly.
 
-export const restartKey = "app.oam.dev/restart-workflow";
-
 export type RestartRequest =
   | { readonly kind: "at"; readonly at: Instant }
   | { readonly kind: "every"; readonly every: Millis };

@@ -1,5 +1,6 @@
 import { getOrUndefined, patchStatus } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
+import { flatSteps } from "../workflow/status.ts";
 import type { LivePaths } from "../delivery/keep-state.ts";
 import type { TrackedObject } from "../delivery/tracker.ts";
 import { type Application, Rollout } from "../kinds.ts";
@@ -30,8 +31,7 @@ export async function inUseOf(parts: Pick<Parts, "client">, application: Stored<
 export const decideRollout =
   (pass: Pass): DecideStep =>
   async (step, isApproved) => {
-    const steps = (pass.store.status.workflow?.steps ?? []).flatMap((one) => [one, ...(one.subSteps ?? [])]);
-    const found = steps.find(({ name }) => name === step);
+    const found = flatSteps(pass.store.status.workflow).find(({ name }) => name === step);
     if (found?.resourceRef?.kind !== Rollout.kind || found.phase !== "running") return false;
     const rollout = await readRollout(pass, pass.store.application);
     if (rollout?.status?.pause !== true) return false;

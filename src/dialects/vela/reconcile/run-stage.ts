@@ -1,43 +1,71 @@
-import { jsonEquals } from "#lib/base/index.ts";
+import { defined, jsonEquals } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
 import type { App, VelaWorkflow } from "../app.ts";
 import type { Definitions } from "../definitions/definition.ts";
 import { evaluateServices } from "../delivery/services.ts";
 import { VelaDelivery } from "../delivery/vela-delivery.ts";
 import type { ApplicationStatus } from "../kinds.ts";
 import { keepsDebugValues, writeDebugValue } from "../workflow/debug-values.ts";
+import type { PassParts } from "../workflow/parts.ts";
 import { type PassResult, runPass } from "../workflow/pass.ts";
 import type { WorkflowStatus } from "../workflow/status.ts";
-import { type ApplicationPhase, failed, pending, succeeded, withPhase } from "./conditions.ts";
-import type { Pass, Tools } from "./parts.ts";
+import { type ApplicationPhase, notReady, pending, succeeded, withPhase } from "./conditions.ts";
+import type { Pass, Services, Tools } from "./parts.ts";
 
 export interface ToolsRequest {
   readonly app: App;
   readonly definitions: Definitions;
+  /** Empty for a WorkflowRun. */
   readonly revisionHash: string;
   readonly acting: ApiClient;
+  /** Names the present run of the workflow, once it has begun. */
+  readonly run?: () => string | undefined;
 }
 
-export function toolsOf(pass: Pass, { app, definitions, revisionHash, acting }: ToolsRequest): Tools {
-  const { client: own, clock, cue, settings, signal } = pass;
-  const clusters = pass.clustersFor(acting);
+/** Of a pass over an application or a run, which has the rights of whom it acts for elsewhere. */
+type PassServices = Omit<Services, "actors" | "actions"> & Pick<Pass, "log" | "signal">;
+
+export const toolsOf = (pass: Pass, request: ToolsRequest): Tools =>
+  toolsFor(pass, { ...request, run: () => pass.store.status.workflow?.startTime });
+
+export function toolsFor(services: PassServices, { acting, ...request }: ToolsRequest): Tools {
+  const { client: own, clock, cue, settings, charts, answers, signal } = services;
+  const clusters = services.clustersFor(acting);
   const delivery = new VelaDelivery({
-    app,
+    ...request,
     client: acting,
     own,
     clusters,
-    definitions,
     cue,
     clock,
     systemNamespace: settings.systemDefinitionNamespace,
-    revisionHash,
     allowCrossNamespace: settings.allowCrossNamespace,
-    run: () => pass.store.status.workflow?.startTime,
-    ...(pass.charts === undefined ? {} : { charts: pass.charts }),
-    ...(pass.answers === undefined ? {} : { answers: pass.answers }),
+    ...defined({ charts, answers }),
     signal,
   });
-  return { app, acting, clusters, definitions, delivery };
+  return { app: request.app, acting, clusters, definitions: request.definitions, delivery };
+}
+
+/** What the steps of `owner` are executed with. */
+export function stepParts(
+  services: PassServices,
+  { app, acting: actingClient, clusters, definitions, delivery }: Tools,
+  owner: Stored,
+  print: (step: string, line: string) => void,
+): PassParts {
+  const { client, clock, cue, courier, log, providers, settings, signal } = services;
+  const debug = (step: string, text: string) => writeDebugValue({ client, owner, clock, signal }, step, text);
+  const shared = { client, clock, cue, courier, log, providers, settings, signal };
+  return {
+    ...shared,
+    actingClient,
+    clusters,
+    definitions,
+    delivery,
+    print,
+    ...(keepsDebugValues(app) ? { debug } : {}),
+  };
 }
 
 export interface RunStage {
@@ -49,38 +77,20 @@ export interface RunStage {
 
 /** Moves the workflow on. Each transition is one write of the application's status. */
 export function runStage(pass: Pass, tools: Tools, { stage, isWoken, resources }: RunStage): Promise<PassResult> {
-  const { store, client, cue, clock, log, signal, providers, courier } = pass;
-  const { app, acting, clusters, definitions, delivery } = tools;
+  const { store } = pass;
+  const { app, delivery } = tools;
   let preRendered: string | undefined;
   const parts = {
-    cue,
-    providers,
-    definitions,
-    delivery,
-    clusters,
-    client,
-    actingClient: acting,
-    courier,
-    settings: pass.settings,
-    clock,
-    log,
-    signal,
-    print: (step: string, line: string) => pass.print(store.application, step, line),
+    ...stepParts(pass, tools, store.application, (step, line) => pass.print(store.application, step, line)),
     noteOverlay: (digest: string) => {
       preRendered = digest;
     },
-    ...(keepsDebugValues(app)
-      ? {
-          debug: (step: string, text: string) =>
-            writeDebugValue({ client, owner: store.application, clock, signal }, step, text),
-        }
-      : {}),
   };
   return runPass(parts, {
-    subject: { app, owner: store.application, ...(resources === undefined ? {} : { resources }) },
+    subject: { app, owner: store.application, ...defined({ resources }) },
     status: store.status.workflow,
     isWoken,
-    ...(stage === undefined ? {} : { stage }),
+    ...defined({ stage }),
     store: async (workflow) => {
       const moved = withWorkflow(pass, app.workflow, workflow);
       const status = preRendered === undefined ? moved : { ...moved, preRendered };
@@ -101,14 +111,14 @@ function withWorkflow(pass: Pass, { modes }: VelaWorkflow, workflow: WorkflowSta
     workflow: {
       ...workflow,
       mode,
-      ...(appRevision === undefined ? {} : { appRevision }),
+      ...defined({ appRevision }),
     },
   };
   const phased = withPhase(next, phaseOf(workflow, status));
   if (workflow.finished !== true) return pending(phased, "Workflow", "Creating", now);
   if (workflow.status === "succeeded" || workflow.status === "skipped") return succeeded(phased, "Workflow", now);
   const message = workflow.message ?? "";
-  return failed(failed(phased, "Workflow", message, now), "Ready", message, now);
+  return notReady(phased, "Workflow", message, now);
 }
 
 /** Health decides the phase after success. */

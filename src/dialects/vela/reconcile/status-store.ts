@@ -1,8 +1,8 @@
 import { jsonEquals } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
-import type { Stored } from "#kernel/model/index.ts";
+import type { Notice, Stored } from "#kernel/model/index.ts";
 import { Application, type ApplicationStatus } from "../kinds.ts";
-import { applicationNotices, type Notice } from "../notices.ts";
+import { applicationNotices } from "../notices.ts";
 
 export interface StatusStoreParts {
   /** The controller's own. */

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import { defined, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { canonicalJson } from "#lib/json/index.ts";
-import type { App, Component } from "../app.ts";
+import type { App, AppIdentity, Component } from "../app.ts";
 import { shortHash } from "../revision/hash.ts";
 
 /** `minor` is a number: providers append `+` to it. */
@@ -31,10 +31,9 @@ export interface ContextOptions {
   readonly clusterVersion: ClusterVersion;
 }
 
-/** What every template of an application sees. */
-export function appContext({ identity, components }: App, options: ContextOptions): JsonObject {
-  const { name, labels, annotations, revision, revisionNumber, publishVersion = "", workflowName, custom } = identity;
-  const { cluster, namespace, clusterVersion } = options;
+/** What every template of an application and every step of its workflow sees. */
+export function identityContext(identity: AppIdentity): JsonObject {
+  const { name, namespace, labels, annotations, revision, revisionNumber, workflowName, custom } = identity;
   return {
     ...custom,
     name,
@@ -44,21 +43,30 @@ export function appContext({ identity, components }: App, options: ContextOption
     appRevisionNum: revisionNumber,
     appLabels: labels,
     appAnnotations: annotations,
-    components: components.map(plainComponent),
-    cluster,
-    clusterVersion: { ...clusterVersion },
-    publishVersion,
+    publishVersion: identity.publishVersion ?? "",
     workflowName,
-    ...(custom === undefined ? {} : { custom }),
+    ...defined({ custom }),
   };
 }
+
+/** What every template of an application sees. */
+export const appContext = (
+  { identity, components }: App,
+  { cluster, namespace, clusterVersion }: ContextOptions,
+): JsonObject => ({
+  ...identityContext(identity),
+  namespace,
+  components: components.map(plainComponent),
+  cluster,
+  clusterVersion: { ...clusterVersion },
+});
 
 /** The `context` of a component's template and its traits. */
 export const componentContext = (app: App, component: Component, options: ContextOptions): JsonObject => ({
   ...appContext(app, options),
   name: component.name,
   revision: componentRevision(component),
-  ...(component.replicaKey === undefined ? {} : { replicaKey: component.replicaKey }),
+  ...defined({ replicaKey: component.replicaKey }),
 });
 
 /** As in the document. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { defined, type JsonObject } from "#lib/base/index.ts";
 import { asJson, type Stored } from "#kernel/model/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 import type { AppIdentity, Component } from "../app.ts";
@@ -38,7 +38,7 @@ export async function componentHealth(
   const workload = observed.find(({ wanted }) => wanted.role === "WORKLOAD");
   const own = observed.filter(({ wanted }) => wanted.trait === auxiliaryWorkload);
   const main = await partHealth(parts, "component", component.type, component.properties, {
-    ...(workload === undefined ? {} : { workload }),
+    ...defined({ workload }),
     others: own,
     isWorkloadPart: true,
     component,
@@ -46,7 +46,7 @@ export async function componentHealth(
   const traits: ComponentHealth["traits"][number][] = [];
   for (const { type, properties } of distinctTraits(component)) {
     const others = observed.filter(({ wanted }) => wanted.trait === type);
-    const subject = { ...(workload === undefined ? {} : { workload }), others, isWorkloadPart: false, component };
+    const subject = { ...defined({ workload }), others, isWorkloadPart: false, component };
     const health = await partHealth(parts, "trait", type, properties, subject);
     const isPending = !main.isHealthy && others.some(({ wanted, live }) => wanted.stage === "PostDispatch" && !live);
     traits.push({

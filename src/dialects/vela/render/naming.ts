@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, objectAt, textAt } from "#lib/base/index.ts";
+import { defined, isJsonObject, type JsonObject, objectAt, textAt } from "#lib/base/index.ts";
 import { canonicalJson } from "#lib/json/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import type { AppIdentity, Component } from "../app.ts";
@@ -59,7 +59,7 @@ export const nameOther = (
 const componentLabels = (component: Component): Readonly<Record<string, string>> => ({
   [label.component]: component.name,
   [label.revision]: componentRevision(component),
-  ...(component.replicaKey === undefined ? {} : { [label.replicaKey]: component.replicaKey }),
+  ...defined({ [label.replicaKey]: component.replicaKey }),
 });
 
 /** The labels that show whose object it is win over the template's. */
@@ -78,7 +78,7 @@ function completed(
     metadata: {
       ...metadata,
       name: textAt(metadata, "name") ?? name,
-      ...(place === undefined ? {} : { namespace: place }),
+      ...defined({ namespace: place }),
       labels: {
         ...copiedLabels(identity),
         ...textsOf(objectAt(metadata, "labels")),

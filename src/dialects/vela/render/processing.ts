@@ -1,4 +1,5 @@
 import {
+  defined,
   type Clock,
   err,
   type JsonObject,
@@ -66,7 +67,7 @@ export function keptAnswers(denied: readonly string[], clock: Clock): Answers {
         method: textAt(http, "method") ?? "GET",
         url,
         headers: Object.fromEntries(header.map(([name, value]) => [name, plainText(value)])),
-        ...(body === undefined ? {} : { body }),
+        ...defined({ body }),
         timeoutMs: 3_000,
       },
       { denied, clock, signal },

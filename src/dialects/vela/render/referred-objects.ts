@@ -1,4 +1,14 @@
-import { err, type JsonObject, messageOf, objectAt, objectsAt, ok, type Result, textAt } from "#lib/base/index.ts";
+import {
+  defined,
+  err,
+  type JsonObject,
+  messageOf,
+  objectAt,
+  objectsAt,
+  ok,
+  type Result,
+  textAt,
+} from "#lib/base/index.ts";
 import { type ApiClient, formatLabelSelector, readLabelSelector } from "#kernel/kit/index.ts";
 import { apiVersionOf, asJson, type ResourceType } from "#kernel/model/index.ts";
 import type { Component } from "../app.ts";
@@ -84,7 +94,7 @@ function bare(object: JsonObject, type: ResourceType): JsonObject {
     kind: type.kind,
     metadata: {
       name,
-      ...(labels === undefined ? {} : { labels }),
+      ...defined({ labels }),
       ...(Object.keys(own).length ? { annotations: own } : {}),
     },
   };

@@ -1,6 +1,6 @@
-import { err, type JsonObject, ok, type Result } from "#lib/base/index.ts";
+import { defined, err, type JsonObject, ok, type Result } from "#lib/base/index.ts";
 import { asJson } from "#kernel/model/index.ts";
-import type { Policy } from "../app.ts";
+import { type Policy, withSubSteps } from "../app.ts";
 import { label } from "../labels.ts";
 import { appContext, type ContextOptions } from "./context.ts";
 import { nameOther, namespaceFor, objectFault } from "./naming.ts";
@@ -17,7 +17,7 @@ export async function renderPolicy(
   const inPolicy = (text: string): string => `policy "${policy.name}": ${text}`;
   const definition = await findDefinition(parts, "policy", policy.type);
   if (!definition.ok) return err(inPolicy(definition.error));
-  const steps = parts.app.workflow.steps.flatMap((step) => [step, ...step.subSteps]);
+  const steps = withSubSteps(parts.app.workflow.steps);
   const context = {
     ...appContext(parts.app, place),
     name: policy.name,
@@ -43,21 +43,22 @@ export async function renderPolicy(
     result.push({
       key: `policy.${policy.name}${resource === undefined ? "" : `.${resource}`}`,
       role: "POLICY",
-      ...(resource === undefined ? {} : { resource }),
+      ...defined({ resource }),
       object: nameOther(object, `${policy.name}${suffix}`, placing, { [label.policy]: policy.name }),
     });
   }
   return ok(result);
 }
 
+export type Artifact = { readonly workload: JsonObject; readonly traits: Readonly<Record<string, JsonObject>> };
+
 /** `<component>.workload` and `<component>.traits.<type>.<resource>`. */
-export function artifactsOf(rendered: readonly RenderedComponent[]): JsonObject {
-  return Object.fromEntries(
+export const artifactsOf = (rendered: readonly RenderedComponent[]): Readonly<Record<string, Artifact>> =>
+  Object.fromEntries(
     rendered.map(({ component, workload, auxiliaries }) => {
-      const traits: Record<string, Record<string, JsonObject>> = {};
+      const traits: Record<string, JsonObject> = {};
       for (const { trait = "", resource = "", object } of auxiliaries)
-        (traits[trait] ??= {})[resource] = asJson(object);
+        traits[trait] = { ...traits[trait], [resource]: asJson(object) };
       return [component.name, { workload: asJson(workload.object), traits }];
     }),
   );
-}

@@ -1,4 +1,4 @@
-import { jsonEquals, type JsonObject, objectAt } from "#lib/base/index.ts";
+import { defined, jsonEquals, type JsonObject, objectAt } from "#lib/base/index.ts";
 import { canonicalJson } from "#lib/json/index.ts";
 import type { KubeObject, Stored } from "#kernel/model/index.ts";
 import { annotation, label } from "../labels.ts";
@@ -57,7 +57,7 @@ export function decideRevision(question: RevisionQuestion): RevisionChoice {
     hash,
     snapshot,
     isPinned: false,
-    ...(publishVersion === undefined ? {} : { publishVersion }),
+    ...defined({ publishVersion }),
   };
 }
 
@@ -70,7 +70,7 @@ function existing(revision: Stored, isPinned: boolean): RevisionChoice {
     snapshot: decodeSnapshot(revision),
     existing: revision,
     isPinned,
-    ...(publishVersion === undefined ? {} : { publishVersion }),
+    ...defined({ publishVersion }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { defined, isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import type { RenderedObject } from "../render/rendered.ts";
 import { isSecret } from "../labels.ts";
@@ -25,7 +25,7 @@ export function renderedData(name: string, objects: readonly RenderedObject[]): 
 
 /** What a ConfigMap shows of a Secret: its annotations may repeat its values. */
 function standIn({ metadata: { name, namespace, labels } }: KubeObject): JsonObject {
-  const metadata = { name: name ?? "", ...(namespace === undefined ? {} : { namespace }), labels: { ...labels } };
+  const metadata = { name: name ?? "", ...defined({ namespace }), labels: { ...labels } };
   return { apiVersion: "v1", kind: "Secret", metadata, "x-in-secret": true };
 }
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
+import { defined, isJsonObject, type JsonObject, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
 import {
   asJson,
   distinctWriters,
@@ -78,9 +78,7 @@ function bareApplication(application: Stored): JsonObject {
     kind,
     metadata: {
       name,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(labels === undefined ? {} : { labels }),
-      ...(annotations === undefined ? {} : { annotations }),
+      ...defined({ namespace, labels, annotations }),
     },
     spec: asJson(application)["spec"] ?? {},
   };
@@ -92,7 +90,7 @@ export function encodeSnapshot(snapshot: Snapshot): JsonObject {
     application,
     ...Object.fromEntries(definitionTypes.map((type) => [member(type), definitions[type]])),
     policies,
-    ...(workflow === undefined ? {} : { workflow }),
+    ...defined({ workflow }),
     ...(referredObjects.length === 0 ? {} : { referredObjects }),
   };
   const { spec: _spec, ...head } = application;
@@ -116,7 +114,7 @@ export function decodeSnapshot(revision: KubeObject): Snapshot {
       "workflow-step": objects(member("workflow-step")),
     },
     policies: objects("policies"),
-    ...(workflow === undefined ? {} : { workflow }),
+    ...defined({ workflow }),
     referredObjects: objectsAt(fields, "referredObjects"),
     writers: writersOf(revision),
   };

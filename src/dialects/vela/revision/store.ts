@@ -1,5 +1,5 @@
 import { jsonEquals, objectAt, type JsonObject, textAt } from "#lib/base/index.ts";
-import { type ApiClient, patchStatus, refTo, retryOnConflict } from "#kernel/kit/index.ts";
+import { type ApiClient, patchStatus, refTo, retryOnConflict, secretData } from "#kernel/kit/index.ts";
 import type { Clock } from "#lib/base/index.ts";
 import {
   asJson,
@@ -89,10 +89,8 @@ export async function writeRenderedResources(
   objects: readonly RenderedObject[],
 ): Promise<void> {
   const { configMaps, secrets } = renderedData(revision.metadata.name, objects);
-  for (const [name, data] of Object.entries(secrets)) {
-    const encoded = Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString("base64")]);
-    await writeData(parts, Secret, revision, name, { type: "Opaque", data: Object.fromEntries(encoded) });
-  }
+  for (const [name, data] of Object.entries(secrets))
+    await writeData(parts, Secret, revision, name, { type: "Opaque", data: secretData(data) });
   // Secrets first: a reader of the ConfigMap follows its stand-ins.
   for (const [name, data] of Object.entries(configMaps)) await writeData(parts, ConfigMap, revision, name, { data });
   await dropData(parts, ConfigMap, revision, configMaps);

@@ -1,8 +1,10 @@
-import { err, ok, type Result, textsAt, type JsonObject } from "#lib/base/index.ts";
+import { defined, err, ok, type Result, textsAt, type JsonObject } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
+import { objectsOf } from "../labels.ts";
 import type { Component } from "../app.ts";
 import type { ActionResult, ActionScope, Provider } from "../ops/provider.ts";
-import { failed, inputOf, partOf, returning, wait } from "../ops/use-case-value.ts";
+import { failure, wait } from "../ops/form.ts";
+import { inputOf, partOf, returning } from "../ops/use-case-value.ts";
 import type { RenderedComponent } from "../render/rendered.ts";
 import type { RolledComponent, RolloutSpec, RolloutStatus } from "../schema/rollout.ts";
 import { lookAt, scale, typeOf } from "./replicas.ts";
@@ -37,15 +39,15 @@ export const applyRollout: Provider = async (value, scope) => {
   const input = inputOf(value);
   const sizes = { partition: input["partition"], surge: input["surge"] };
   if (partOf(1, sizes.partition, "100%") === undefined)
-    return failed(`partition: expected "50%" or a number, found ${JSON.stringify(sizes.partition)}`);
+    return failure(`partition: expected "50%" or a number, found ${JSON.stringify(sizes.partition)}`);
   if (partOf(1, sizes.surge, "0") === undefined)
-    return failed(`surge: expected "25%" or a number, found ${JSON.stringify(sizes.surge)}`);
+    return failure(`surge: expected "25%" or a number, found ${JSON.stringify(sizes.surge)}`);
   const names = textsAt(input, "components");
   const chosen = scope.app.components.filter(({ name }) => names.length === 0 || names.includes(name));
   const rendered: RenderedComponent[] = [];
   for (const component of chosen) {
     const made = await scope.delivery.render(component);
-    if (!made.ok) return failed(made.error);
+    if (!made.ok) return failure(made.error);
     rendered.push(made.value);
   }
   const before = await readRollout(scope);
@@ -56,7 +58,7 @@ export const applyRollout: Provider = async (value, scope) => {
   const pending: string[] = [];
   for (const each of rendered) {
     const moved = await roll(each, planned, sizes, scope);
-    if (!moved.ok) return failed(moved.error);
+    if (!moved.ok) return failure(moved.error);
     if (moved.value !== undefined) pending.push(moved.value);
   }
   return settle(pending, rollout, planned, scope);
@@ -69,7 +71,7 @@ async function settle(
   scope: ActionScope,
 ): Promise<ActionResult> {
   const found = await readRollout(scope);
-  if (found === undefined) return failed("the Rollout was deleted");
+  if (found === undefined) return failure("the Rollout was deleted");
   const stored = ofGeneration(found, rollout);
   if (pending.length > 0) {
     await writeRolloutStatus(scope, stored, { ...stored.status, phase: "rolling", message: pending.join("; ") });
@@ -107,7 +109,7 @@ async function plan(
   return {
     application: name,
     newRevision: revision,
-    ...(oldRevision === undefined ? {} : { oldRevision }),
+    ...defined({ oldRevision }),
     partition: typeof partition === "number" || typeof partition === "string" ? partition : "100%",
     surge: typeof surge === "number" || typeof surge === "string" ? surge : 0,
     components,
@@ -150,7 +152,7 @@ async function planOne(
     newWorkload,
     newRevision: newWorkload,
     oldWorkload: stable.metadata.name,
-    ...(oldRevision === undefined ? {} : { oldRevision }),
+    ...defined({ oldRevision }),
   };
 }
 
@@ -160,9 +162,12 @@ async function workloadsOf(
   scope: ActionScope,
 ): Promise<readonly Stored[]> {
   const { namespace, name: app } = scope.app.identity;
-  const labelSelector = `app.oam.dev/name=${app},app.oam.dev/component=${name}`;
   const type = await typeOf(scope, kind);
-  const { items } = await scope.client.list(type, { namespace, labelSelector, signal: scope.signal });
+  const { items } = await scope.client.list(type, {
+    namespace,
+    labelSelector: objectsOf(app, name),
+    signal: scope.signal,
+  });
   return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 }
 

@@ -1,6 +1,7 @@
 import type { Stored } from "#kernel/model/index.ts";
 import type { ActionResult, ActionScope, Provider } from "../ops/provider.ts";
-import { durationOf, fail, failed, inputOf, returning, wait } from "../ops/use-case-value.ts";
+import { fail, failure, wait } from "../ops/form.ts";
+import { durationOf, inputOf, returning } from "../ops/use-case-value.ts";
 import type { RolledComponent, RolloutPhase } from "../schema/rollout.ts";
 import { lookAt, scale } from "./replicas.ts";
 import { promotionOf } from "./state.ts";
@@ -23,7 +24,7 @@ export const promote: Provider = async (value, scope) => {
   const input = inputOf(value);
   const approvalTimeout = durationOf(input["approvalTimeout"], day);
   if (approvalTimeout === undefined)
-    return failed(
+    return failure(
       `approvalTimeout: expected a duration such as 24h, found ${JSON.stringify(input["approvalTimeout"])}`,
     );
   const rollout = await readRollout(scope);
@@ -80,7 +81,7 @@ async function finish(
     const [winner, loser] = isPromotion ? [fresh, old] : [old, fresh];
     if (winner === undefined) {
       const name = isPromotion ? component.newWorkload : component.oldWorkload;
-      return failed(`${component.kind} "${name ?? ""}" of component ${component.name} does not exist`);
+      return failure(`${component.kind} "${name ?? ""}" of component ${component.name} does not exist`);
     }
     const { ready, isSettled } = readinessOf(await scale(scope, type, winner, component.replicas));
     if (!isSettled)
@@ -94,7 +95,7 @@ async function finish(
   if (losers.length > 0) await shareTraffic(scope, rollout.spec, isPromotion ? 100 : 0);
   for (const loser of losers) {
     const removed = await scope.delivery.remove(loser, local);
-    if (!removed.ok) return failed(removed.error);
+    if (!removed.ok) return failure(removed.error);
   }
   if (losers.length > 0) return wait(`${losers.map(({ metadata }) => metadata.name).join(", ")}: removing`);
   await shareTraffic(scope, rollout.spec, undefined);

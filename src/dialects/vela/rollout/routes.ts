@@ -1,4 +1,12 @@
-import { isJsonObject, type JsonObject, type JsonValue, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
+import {
+  defined,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  objectAt,
+  objectsAt,
+  textAt,
+} from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { asJson } from "#kernel/model/index.ts";
 import { revisionLabel } from "./workloads.ts";
@@ -20,7 +28,7 @@ export function revisionService(service: KubeObject, name: string, revision: str
   return {
     apiVersion: "v1",
     kind: "Service",
-    metadata: { name, ...(service.metadata.namespace === undefined ? {} : { namespace: service.metadata.namespace }) },
+    metadata: { name, ...defined({ namespace: service.metadata.namespace }) },
     spec: { ...spec, type: "ClusterIP", ports, selector: { ...objectAt(spec, "selector"), [revisionLabel]: revision } },
   };
 }
@@ -82,7 +90,7 @@ export const canaryIngress = (ingress: KubeObject, service: string, weight: numb
   kind: ingress.kind,
   metadata: {
     name: canaryName(ingress.metadata.name ?? ""),
-    ...(ingress.metadata.namespace === undefined ? {} : { namespace: ingress.metadata.namespace }),
+    ...defined({ namespace: ingress.metadata.namespace }),
     annotations: {
       "nginx.ingress.kubernetes.io/canary": "true",
       "nginx.ingress.kubernetes.io/canary-weight": String(weight),

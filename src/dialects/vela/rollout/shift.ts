@@ -1,7 +1,8 @@
 import { getOrUndefined } from "#kernel/kit/index.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
 import type { Provider } from "../ops/provider.ts";
-import { failed, inputOf, percentageOf, returning } from "../ops/use-case-value.ts";
+import { failure } from "../ops/form.ts";
+import { inputOf, percentageOf, returning } from "../ops/use-case-value.ts";
 import { TrafficShift } from "../schema/traffic-shift.ts";
 import { local, readRollout, referTo, writeStatus } from "./store.ts";
 import { shareTraffic } from "./traffic.ts";
@@ -17,7 +18,7 @@ export const shiftTraffic: Provider = async (value, scope) => {
   }
   const replicas = rollout.spec.components.reduce((sum, component) => sum + component.replicas, 0);
   const weight = percentageOf(replicas, partition, "100%");
-  if (weight === undefined) return failed(`partition: expected "50%" or a number, found ${JSON.stringify(partition)}`);
+  if (weight === undefined) return failure(`partition: expected "50%" or a number, found ${JSON.stringify(partition)}`);
   const { name, namespace } = scope.app.identity;
   const applied = await scope.delivery.applyObject(
     {
@@ -28,10 +29,10 @@ export const shiftTraffic: Provider = async (value, scope) => {
     },
     local,
   );
-  if (!applied.ok) return failed(applied.error);
+  if (!applied.ok) return failure(applied.error);
   const services = await shareTraffic(scope, rollout.spec, weight);
   const stored = await getOrUndefined(scope.client, { type: TrafficShift, namespace, name }, scope.signal);
-  if (stored === undefined) return failed(`TrafficShift "${name}" was deleted`);
+  if (stored === undefined) return failure(`TrafficShift "${name}" was deleted`);
   const message =
     services.length === 0
       ? "no Service of a rolled component was found; requests are shared by the number of replicas"

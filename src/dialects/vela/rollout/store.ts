@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { defined, isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { createMergePatch } from "#lib/json/index.ts";
 import { getOrUndefined } from "#kernel/kit/index.ts";
 import { apiVersionOf, asJson, type ResourceType, type Stored } from "#kernel/model/index.ts";
@@ -31,7 +31,7 @@ export async function writeRollout(scope: ActionScope, spec: RolloutSpec): Promi
 /** The object as if it had the generation that was written: a later change of its spec must not count as seen. */
 export const ofGeneration = (stored: StoredRollout, { metadata }: Pick<Stored, "metadata">): StoredRollout => ({
   ...stored,
-  metadata: { ...stored.metadata, ...(metadata.generation === undefined ? {} : { generation: metadata.generation }) },
+  metadata: { ...stored.metadata, ...defined({ generation: metadata.generation }) },
 });
 
 export const writeRolloutStatus = (scope: ActionScope, rollout: StoredRollout, status: RolloutStatus) =>

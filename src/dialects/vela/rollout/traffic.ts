@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
 import { getOrUndefined, refTo } from "#kernel/kit/index.ts";
 import { asJson, Ingress, type KubeObject, type ResourceType, Service, type Stored } from "#kernel/model/index.ts";
+import { label, objectsOf } from "../labels.ts";
 import type { ActionScope } from "../ops/provider.ts";
 import type { RolledComponent, RolloutSpec } from "../schema/rollout.ts";
 import type { ShiftedService } from "../schema/traffic-shift.ts";
@@ -35,8 +36,7 @@ export async function shareTraffic(
 /** By the label that every object of a component has; Services of one revision are our own. */
 async function servicesOf({ name }: RolledComponent, { app, client, signal }: ActionScope) {
   const { namespace, name: application } = app.identity;
-  const labelSelector = `app.oam.dev/name=${application},app.oam.dev/component=${name}`;
-  const { items } = await client.list(Service, { namespace, labelSelector, signal });
+  const { items } = await client.list(Service, { namespace, labelSelector: objectsOf(application, name), signal });
   const names = new Set(items.map(({ metadata }) => metadata.name));
   return items.filter(
     ({ metadata }) => !/-(?:stable|canary)$/.test(metadata.name) || !names.has(metadata.name.replace(/-\w+$/, "")),
@@ -98,7 +98,7 @@ async function removeServices(scope: ActionScope, { metadata }: Stored): Promise
 async function removeIfOurs(scope: ActionScope, type: ResourceType, name: string): Promise<void> {
   const { namespace, name: app } = scope.app.identity;
   const found = await getOrUndefined(scope.client, { type, namespace, name }, scope.signal);
-  if (found === undefined || found.metadata.labels?.["app.oam.dev/name"] !== app) return;
+  if (found === undefined || found.metadata.labels?.[label.app] !== app) return;
   const removed = await scope.delivery.remove(found, local);
   if (!removed.ok) throw new Error(removed.error);
 }

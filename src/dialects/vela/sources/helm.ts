@@ -1,7 +1,8 @@
-import { err, type JsonObject, objectAt, ok, type Result, textAt } from "#lib/base/index.ts";
+import { defined, err, type JsonObject, objectAt, ok, type Result, textAt } from "#lib/base/index.ts";
 import type { HelmRendering } from "#kernel/template/index.ts";
 import type { Provider } from "../ops/provider.ts";
-import { failed, inputOf, returning } from "../ops/use-case-value.ts";
+import { failure } from "../ops/form.ts";
+import { inputOf, returning } from "../ops/use-case-value.ts";
 import type { SourceScope, UseCaseParts } from "./parts.ts";
 import { type OpenedSource, withSource } from "./open-source.ts";
 import { readPacked, SizeBudget, within } from "./tree.ts";
@@ -11,10 +12,10 @@ export const renderHelm =
   (parts: UseCaseParts): Provider =>
   async (value, scope) => {
     const rendered = await renderChart(inputOf(value), scope, parts);
-    if (!rendered.ok) return failed(rendered.error);
+    if (!rendered.ok) return failure(rendered.error);
     const { objects, notes } = rendered.value;
     // The two actions call them differently.
-    return returning({ objects: [...objects], resources: [...objects], ...(notes === undefined ? {} : { notes }) });
+    return returning({ objects: [...objects], resources: [...objects], ...defined({ notes }) });
   };
 
 /** Reads the source and renders the chart in it. */

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import {
+  defined,
   err,
   isJsonObject,
   type JsonObject,
@@ -210,7 +211,7 @@ function patchOne(objects: readonly JsonObject[], patch: JsonValue, target: Json
       const own = {
         ...objectAt(kept, "metadata"),
         name: name ?? null,
-        ...(namespace === undefined ? {} : { namespace }),
+        ...defined({ namespace }),
       };
       result.push({ ...kept, kind: object["kind"] ?? null, apiVersion: object["apiVersion"] ?? null, metadata: own });
     } else {

@@ -5,7 +5,8 @@ import { err, isJsonObject, type JsonObject, ok, oneLine, type Result } from "#l
 import { childEnd } from "#lib/base/index.node.ts";
 import { readYaml } from "#lib/yaml/index.ts";
 import type { ActionScope, Provider } from "../ops/provider.ts";
-import { failed, inputOf, returning } from "../ops/use-case-value.ts";
+import { failure } from "../ops/form.ts";
+import { inputOf, returning } from "../ops/use-case-value.ts";
 import { buildKustomization, foreignReference } from "./kustomization.ts";
 import { type OpenedSource, withSource } from "./open-source.ts";
 import type { UseCaseParts } from "./parts.ts";
@@ -15,7 +16,7 @@ export const renderKustomize =
   (parts: UseCaseParts): Provider =>
   async (value, scope) => {
     const rendered = await withSource(inputOf(value), scope, parts, (source) => build(source, scope, parts));
-    return rendered.ok ? returning({ objects: [...rendered.value] }) : failed(rendered.error);
+    return rendered.ok ? returning({ objects: [...rendered.value] }) : failure(rendered.error);
   };
 
 async function build(

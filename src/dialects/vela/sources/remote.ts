@@ -1,9 +1,9 @@
 import { realpath, writeFile } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { err, isJsonObject, type JsonObject, messageOf, objectAt, ok, type Result, textAt } from "#lib/base/index.ts";
-import { getOrUndefined } from "#kernel/kit/index.ts";
-import { asJson, Secret } from "#kernel/model/index.ts";
+import { defined, err, type JsonObject, messageOf, objectAt, ok, type Result, textAt } from "#lib/base/index.ts";
+import { getOrUndefined, secretText } from "#kernel/kit/index.ts";
+import { Secret } from "#kernel/model/index.ts";
 import type { EgressRules } from "#kernel/couriers/index.ts";
 import { type GitRemote, hostOf, readSourceUrl, type SourceUrl } from "#kernel/git/index.ts";
 import type { SourceScope, UseCaseParts } from "./parts.ts";
@@ -93,11 +93,7 @@ async function readCredential(given: JsonObject | undefined, scope: SourceScope)
   const namespace = textAt(reference, "namespace") ?? scope.app.identity.namespace;
   const secret = await getOrUndefined(scope.client, { type: Secret, namespace, name }, scope.signal);
   if (secret === undefined) return err(`credentials: secret "${namespace}/${name}" not found`);
-  const data = asJson(secret)["data"];
-  const read = credentialOf((key) => {
-    const text = isJsonObject(data) ? textAt(data, key) : undefined;
-    return text === undefined ? undefined : Buffer.from(text, "base64").toString();
-  });
+  const read = credentialOf((key) => secretText(secret, key));
   if (read.password === undefined && read.sshKey === undefined)
     return err(`credentials: secret "${namespace}/${name}" has neither a key password nor a key ssh-privatekey`);
   return ok(read);
@@ -109,10 +105,5 @@ function credentialOf(text: (name: string) => string | undefined): Credential {
   const password = text("password") ?? text("token");
   const sshKey = text("sshKey") ?? text("ssh-privatekey") ?? text("identity");
   const knownHosts = text("known_hosts") ?? text("knownHosts");
-  return {
-    ...(user === undefined ? {} : { user }),
-    ...(password === undefined ? {} : { password }),
-    ...(sshKey === undefined ? {} : { sshKey }),
-    ...(knownHosts === undefined ? {} : { knownHosts }),
-  };
+  return defined({ user, password, sshKey, knownHosts });
 }

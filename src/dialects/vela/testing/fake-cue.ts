@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, ok, objectAt } from "#lib/base/index.ts";
+import { defined, isJsonObject, type JsonObject, ok, objectAt } from "#lib/base/index.ts";
 import { applyMergePatch } from "#lib/json/index.ts";
 import type { Cue, CueHealth, CueHealthRequest, CueRendering, CueRenderRequest } from "#kernel/template/index.ts";
 
@@ -60,7 +60,7 @@ function renderFake(request: CueRenderRequest, template: (request: CueRenderRequ
   const merged = base === undefined || patch === undefined ? base : objectAt(applyMergePatch(base, patch));
   const result = output ?? merged;
   return {
-    ...(result === undefined ? {} : { output: result }),
+    ...defined({ output: result }),
     outputs: { ...request.base?.outputs, ...outputs },
     errs,
   };

@@ -1,6 +1,7 @@
 import { err, ok, type Result } from "#lib/base/index.ts";
+import { groupType } from "../parse.ts";
 import type { Step, VelaWorkflow } from "../app.ts";
-import { groupType, placesOf, producersOf } from "./plan.ts";
+import { placesOf, producersOf } from "./plan.ts";
 import {
   flatSteps,
   isRetried,

@@ -8,7 +8,7 @@ import {
 } from "#lib/base/index.ts";
 import { hashName } from "#lib/base/index.node.ts";
 import { parseJson } from "#lib/json/index.ts";
-import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
+import { type ApiClient, getOrUndefined, secretData } from "#kernel/kit/index.ts";
 import { ConfigMap, controllerReference, type KubeObject, Secret, type Stored } from "#kernel/model/index.ts";
 import type { StepNotes, VariableStore } from "../ops/provider.ts";
 import type { ResourceRef } from "./status.ts";
@@ -296,7 +296,7 @@ export class ContextStore {
     const secrets = { vars: secretVars, outputs: secretOutputs, ledger };
     // The Secret first: an entry of the ledger must exist before anything is begun.
     if (this.#secret !== undefined || Object.values(secrets).some((part) => Object.keys(part).length > 0)) {
-      const data = mapValues(secrets, (part) => Buffer.from(JSON.stringify(part)).toString("base64"));
+      const data = secretData(mapValues(secrets, (part) => JSON.stringify(part)));
       this.#secret = await this.#put(Secret, "Secret", this.#secret, data);
     }
     this.#map = await this.#put(

@@ -1,6 +1,6 @@
-import type { Clock, JsonObject } from "#lib/base/index.ts";
-import { type ApiClient, createOrUpdate } from "#kernel/kit/index.ts";
-import { ConfigMap, controllerReference, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import type { Clock } from "#lib/base/index.ts";
+import { type ApiClient, writeOwnedConfigMap } from "#kernel/kit/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
 import type { App } from "../app.ts";
 
 // What a step was executed with and what its actions returned, for people who look for a mistake.
@@ -27,14 +27,6 @@ export async function writeDebugValue(
   stepId: string,
   text: string,
 ): Promise<void> {
-  const { name, namespace = "default" } = owner.metadata;
-  const ref = { type: ConfigMap, namespace, name: debugName(name, stepId) };
-  const change = (present: Stored | undefined): KubeObject & { readonly data: JsonObject } => ({
-    ...present,
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { ...present?.metadata, name: ref.name, namespace, ownerReferences: [controllerReference(owner)] },
-    data: { [debugKey]: text.slice(0, mostChars) },
-  });
-  await createOrUpdate<KubeObject>(client, ref, change, { clock, signal });
+  const map = { name: debugName(owner.metadata.name, stepId), data: { [debugKey]: text.slice(0, mostChars) } };
+  await writeOwnedConfigMap(client, owner, map, { clock, signal });
 }

@@ -5,7 +5,7 @@ import type { StepOutcome } from "./outcome.ts";
 import type { PassParts, Subject } from "./parts.ts";
 import type { Place } from "./plan.ts";
 import type { SecretTexts } from "./sensitive.ts";
-import type { StepRecord } from "./state.ts";
+import type { StepStatus } from "./status.ts";
 
 /** One execution of one step. */
 export interface StepJob {
@@ -14,7 +14,8 @@ export interface StepJob {
   readonly store: ContextStore;
   readonly place: Place;
   readonly stepId: string;
-  readonly record: StepRecord;
+  /** In the status. */
+  readonly entry: StepStatus;
   /** It may have been begun by an earlier pass. */
   readonly isContinued: boolean;
   readonly runKey: string;
@@ -34,3 +35,6 @@ export interface Prepared {
   readonly context: JsonObject;
   readonly parameter: JsonObject;
 }
+
+/** The number of this execution; the same again only after a crash. */
+export const executionOf = ({ entry }: Pick<StepJob, "entry">): number => entry.executions ?? 0;

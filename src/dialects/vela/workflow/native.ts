@@ -1,5 +1,14 @@
-import { formatInstant, isJsonObject, type JsonObject, type JsonValue, objectAt, textAt } from "#lib/base/index.ts";
+import {
+  defined,
+  formatInstant,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  objectAt,
+  textAt,
+} from "#lib/base/index.ts";
 import { refTo } from "#kernel/kit/index.ts";
+import { annotation } from "../labels.ts";
 import type { Component } from "../app.ts";
 import { parseTimeout } from "../durations.ts";
 import { applyComponent } from "../ops/component.ts";
@@ -8,7 +17,8 @@ import { suspendOnce } from "../ops/suspend.ts";
 import type { StepOutcome } from "./outcome.ts";
 import { stepReasons } from "./status.ts";
 import { componentSpec } from "./step-context.ts";
-import type { Prepared, StepJob, TaskEnd } from "./job.ts";
+import { executionOf, type Prepared, type StepJob, type TaskEnd } from "./job.ts";
+import { lastEndOf } from "./state.ts";
 
 /** Steps without a template. Definitions of the same name do not replace them. */
 export type NativeStep = (job: StepJob, prepared: Prepared) => Promise<TaskEnd>;
@@ -21,16 +31,15 @@ const suspend: NativeStep = async (job, { parameter, context }) => {
   const { clock } = job.parts;
   const empty = { text: "", context, parameter, done: [] };
   // The note of a suspension is gone, but the status tells of it.
-  if (job.store.isLost && job.record.lastEnd === "suspended") return { task: empty, outcome: { kind: "succeeded" } };
+  if (job.store.isLost && lastEndOf(job.entry) === "suspended") return { task: empty, outcome: { kind: "succeeded" } };
   const notes = job.store.notesOf(job.place.step.name);
-  const result = suspendOnce({ path: "suspend", execution: job.record.executions, notes, clock }, parameter);
+  const result = suspendOnce({ path: "suspend", execution: executionOf(job), notes, clock }, parameter);
   if (result.kind === "suspend") {
     const { message, until } = result;
     return {
       outcome: {
         kind: "suspend",
-        ...(message === undefined ? {} : { message }),
-        ...(until === undefined ? {} : { until }),
+        ...defined({ message, until }),
       },
     };
   }
@@ -85,8 +94,6 @@ function changed(component: Component, value: JsonObject | undefined): Component
   return { ...component, properties, traits };
 }
 
-const restartKey = "app.oam.dev/restart-workflow";
-
 /** Annotates the application: `at` an instant, `after` a time, or `every` so often. */
 const restartWorkflow: NativeStep = async (job, { parameter }) => {
   const { owner } = job.subject;
@@ -95,7 +102,7 @@ const restartWorkflow: NativeStep = async (job, { parameter }) => {
   if (value === undefined) return failed("restart-workflow takes exactly one of at, after and every");
   const type = await client.resourceType(owner.apiVersion, owner.kind);
   if (type === undefined) return failed(`no kind ${owner.kind} in version ${owner.apiVersion}`);
-  const body = { metadata: { annotations: { [restartKey]: value } } };
+  const body = { metadata: { annotations: { [annotation.restartWorkflow]: value } } };
   await client.patch(refTo(type, owner), { type: "merge", body }, { signal });
   const outcome: StepOutcome = { kind: "succeeded", message: `restarts at ${value}` };
   return { outcome };

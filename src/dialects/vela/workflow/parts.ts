@@ -1,4 +1,4 @@
-import type { Clock, JsonObject, Logger } from "#lib/base/index.ts";
+import type { Clock, Logger } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
@@ -40,6 +40,4 @@ export interface Subject {
   readonly owner: Stored;
   /** The ConfigMap of rendered resources, if there is one. */
   readonly resources?: string;
-  /** Further members of `context`. */
-  readonly context?: JsonObject;
 }

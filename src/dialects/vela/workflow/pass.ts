@@ -1,4 +1,13 @@
-import { codeOf, messageOf, type Instant, jsonEquals, type JsonObject, type Millis } from "#lib/base/index.ts";
+import {
+  codeOf,
+  defined,
+  formatInstant,
+  type Instant,
+  jsonEquals,
+  type JsonObject,
+  messageOf,
+  type Millis,
+} from "#lib/base/index.ts";
 import { advance, type Fact, isTerminal, type Plan, type RunState, stepState } from "#engine/index.ts";
 import type { Step, VelaWorkflow } from "../app.ts";
 import { applyCommand, editsOf } from "./commands.ts";
@@ -21,8 +30,8 @@ import {
   strikeDeadlines,
 } from "./plan.ts";
 import { SecretTexts } from "./sensitive.ts";
-import { decodeRun, type DecodedRun, encodeRun, newRecord, stepIdOf, type StepRecord } from "./state.ts";
-import { flatSteps, stepReasons, type WorkflowStatus } from "./status.ts";
+import { decodeRun, type DecodedRun, encodeRun, entriesOf, lastEndOf, nextAtOf, stepIdOf } from "./state.ts";
+import { flatSteps, stepReasons, type StepStatus, type WorkflowStatus } from "./status.ts";
 import { stepContext } from "./step-context.ts";
 import { executeStep } from "./task.ts";
 
@@ -125,7 +134,10 @@ async function openTurn(parts: PassParts, input: RunInput): Promise<Turn | undef
   if (isFresh) store.reset();
   else store.keepSteps(startedSteps(whole, status));
   for (const { id, step } of places) {
-    const trust = { digest: decoded.records.get(id)?.patches, isSettled: isTerminal(stepState(decoded.run, id).phase) };
+    const trust = {
+      digest: decoded.entries.get(step.name)?.patches,
+      isSettled: isTerminal(stepState(decoded.run, id).phase),
+    };
     for (const { component, value } of exportedPatches(store, step.name, trust))
       parts.delivery.patchComponent(component, value);
   }
@@ -182,7 +194,7 @@ async function move(
     if (asked.length > 0 || facts.length > 0) continue;
     return {
       pending: pendingMessages(turn, plan.value, decisions),
-      ...(moved.wakeAt === undefined ? {} : { wakeAt: moved.wakeAt }),
+      ...defined({ wakeAt: moved.wakeAt }),
     };
   }
 }
@@ -263,8 +275,9 @@ function dueSteps(turn: Turn): readonly Place[] {
     const { phase } = stepState(decoded.run, id);
     if (phase === "Starting") return true;
     if (phase !== "Running" || executed.has(id)) return false;
-    const { isSuspended = false, nextAt } = decoded.records.get(id) ?? newRecord;
-    if (isSuspended) return nextAt !== undefined && nextAt <= now;
+    const entry = decoded.entries.get(step.name) ?? {};
+    const nextAt = nextAtOf(entry);
+    if (entry.phase === "suspending") return nextAt !== undefined && nextAt <= now;
     return nextAt === undefined || nextAt <= now || input.isWoken === true;
   });
 }
@@ -279,7 +292,7 @@ const encoded = (turn: Turn, pending: ReadonlyMap<string, string>): WorkflowStat
     runUid: input.subject.owner.metadata.uid,
     now: parts.clock.now(),
     pending,
-    ...(reference === undefined ? {} : { contextBackend: reference }),
+    ...defined({ contextBackend: reference }),
   };
   const status = encodeRun(encoding, turn.status);
   return input.stage === undefined || status.status !== "succeeded" ? status : unfinished(status);
@@ -300,6 +313,7 @@ async function keep(turn: Turn, pending: ReadonlyMap<string, string>): Promise<v
   if (!jsonEquals(status, turn.stored)) await turn.input.store(status);
   turn.status = status;
   turn.stored = status;
+  turn.decoded = { ...turn.decoded, entries: entriesOf(status) };
 }
 
 function execute(turn: Turn, place: Place): Promise<StepOutcome> {
@@ -312,7 +326,7 @@ function execute(turn: Turn, place: Place): Promise<StepOutcome> {
     store,
     place,
     stepId: stepIdOf(owner.metadata.uid, place.step.name),
-    record: decoded.records.get(place.id) ?? newRecord,
+    entry: decoded.entries.get(place.step.name) ?? {},
     isContinued: turn.begunBefore.has(place.id),
     runKey: `${owner.metadata.uid} ${decoded.run.startedAt ?? 0}`,
     isRead: [...references.values()].some((names) => names.includes(place.step.name)),
@@ -321,13 +335,13 @@ function execute(turn: Turn, place: Place): Promise<StepOutcome> {
   });
 }
 
-/** Updates the step's record and gives the engine its fact. */
+/** Updates the step's entry and gives the engine its fact. */
 function noteOutcome(turn: Turn, place: Place, outcome: StepOutcome, delays: Map<string, Millis>): readonly Fact[] {
   if (outcome.kind === "interrupted") return [];
   const { id } = place;
   const { attempt } = stepState(turn.decoded.run, id);
-  const record = recordAfter(turn, place, outcome, delays);
-  turn.decoded = { ...turn.decoded, records: new Map([...turn.decoded.records, [id, record]]) };
+  const entry = entryAfter(turn, place, outcome, delays);
+  turn.decoded = { ...turn.decoded, entries: new Map([...turn.decoded.entries, [place.step.name, entry]]) };
   const fact = (state: Extract<Fact, { kind: "child" }>["state"]): Fact => ({
     kind: "child",
     step: id,
@@ -350,33 +364,34 @@ function noteOutcome(turn: Turn, place: Place, outcome: StepOutcome, delays: Map
 }
 
 /** The delay grows while the message stays the same. Waking a step early does not count. */
-function recordAfter(turn: Turn, { id, step }: Place, outcome: StepOutcome, delays: Map<string, Millis>): StepRecord {
+function entryAfter(turn: Turn, { id, step }: Place, outcome: StepOutcome, delays: Map<string, Millis>): StepStatus {
   const { settings, clock } = turn.parts;
-  const before = turn.decoded.records.get(id) ?? newRecord;
+  const before = turn.decoded.entries.get(step.name) ?? {};
+  const { executions = 0, waits: earlierWaits = 0 } = before;
   const now = clock.now();
   const message = outcome.message ?? "";
   const isSame = message === (before.message ?? "");
-  const isEarly = before.nextAt !== undefined && now < before.nextAt && isSame && before.lastEnd === "wait";
-  const waits = isEarly ? before.waits : isSame ? before.waits + 1 : 1;
+  const dueAt = nextAtOf(before);
+  const isEarly = dueAt !== undefined && now < dueAt && isSame && lastEndOf(before) === "wait";
+  const waits = isEarly ? earlierWaits : isSame ? earlierWaits + 1 : 1;
   const isFailing = outcome.kind === "error" || hasFailures(turn.decoded.run);
-  const cap = isFailing ? settings.maxFailedBackoff : settings.maxWaitBackoff;
-  const delay = waitDelay(waits, cap);
+  const delay = waitDelay(waits, isFailing ? settings.maxFailedBackoff : settings.maxWaitBackoff);
   if (outcome.kind === "error") delays.set(id, delay);
-  const { resourceRef = before.resourceRef } = outcome;
   const until = outcome.kind === "suspend" ? outcome.until : undefined;
-  const nextAt = outcome.kind === "wait" ? (isEarly ? before.nextAt : now + delay) : until;
-  const patches = patchesDigest(turn.store, step.name);
-  return {
-    executions: before.executions + 1,
-    waits,
-    lastEnd: outcome.kind === "error" ? "error" : outcome.kind === "suspend" ? "suspended" : "wait",
-    lastExecutedAt: now,
+  const nextAt = outcome.kind === "wait" ? (isEarly ? dueAt : now + delay) : until;
+  const phase = outcome.kind === "error" ? "failed" : outcome.kind === "suspend" ? "suspending" : "running";
+  return defined({
+    ...before,
+    phase,
+    reason: phase === "running" ? stepReasons.wait : undefined,
     message,
-    ...(outcome.kind === "suspend" ? { isSuspended: true } : {}),
-    ...(nextAt === undefined ? {} : { nextAt }),
-    ...(resourceRef === undefined ? {} : { resourceRef }),
-    ...(patches === undefined ? {} : { patches }),
-  };
+    executions: executions + 1,
+    waits,
+    lastExecuteTime: formatInstant(now),
+    nextTime: nextAt === undefined ? undefined : formatInstant(nextAt),
+    resourceRef: outcome.resourceRef ?? before.resourceRef,
+    patches: patchesDigest(turn.store, step.name),
+  });
 }
 
 const hasFailures = ({ steps }: RunState): boolean =>
@@ -387,8 +402,8 @@ function conclude(turn: Turn, wakeAt: Instant | undefined): PassResult {
   const status = turn.status ?? {};
   const isDone = isTerminal(decoded.run.phase);
   if (isDone) return { status, isDone };
-  const times = places.flatMap(({ id }) => {
-    const { nextAt } = decoded.records.get(id) ?? newRecord;
+  const times = places.flatMap(({ id, step }) => {
+    const nextAt = nextAtOf(decoded.entries.get(step.name) ?? {});
     return stepState(decoded.run, id).phase === "Running" && nextAt !== undefined ? [nextAt] : [];
   });
   const now = parts.clock.now();

@@ -1,4 +1,4 @@
-import { err, type Instant, type Millis, type Result } from "#lib/base/index.ts";
+import { defined, err, type Instant, type Millis, type Result } from "#lib/base/index.ts";
 import {
   buildPlan,
   exponential,
@@ -18,6 +18,7 @@ import {
   stepState,
 } from "#engine/index.ts";
 import type { Mode, Step, VelaWorkflow } from "../app.ts";
+import { groupType } from "../parse.ts";
 import type { WorkflowSettings } from "./delays.ts";
 import { messages } from "./messages.ts";
 import { stepReasons } from "./status.ts";
@@ -58,7 +59,6 @@ export interface Place {
   readonly mode: Mode;
 }
 
-export const groupType = "step-group";
 export const isGroup = (step: Step): boolean => step.type === groupType;
 export const alwaysRuns = ({ if: condition }: Step): boolean => condition?.trim() === "always";
 
@@ -124,8 +124,7 @@ function plannedStep(from: Sources, step: Step, id: string, group: Plan | undefi
       limit: retryLimit(step, from.settings),
       delay: (failures) => retryDelay(from, step, id, failures),
     },
-    ...(deadline === undefined ? {} : { deadline }),
-    ...(group === undefined ? {} : { group }),
+    ...defined({ deadline, group }),
   });
 }
 

@@ -1,70 +1,49 @@
 import { createHash } from "node:crypto";
-import { type Clock, isJsonObject, jsonEquals, type Millis } from "#lib/base/index.ts";
+import { isJsonObject, jsonEquals, type Millis, textAt } from "#lib/base/index.ts";
 import { parseJson } from "#lib/json/index.ts";
-import { actionsFor, answer, openActions, type RunAction } from "#kernel/dialect/index.ts";
+import { actionsFor, answer, openActions } from "#kernel/dialect/index.ts";
 import {
   type ApiClient,
-  createOrUpdate,
   getOrUndefined,
-  type Lister,
   type Reconciler,
   type ReconcileContext,
   type ReconcileResult,
+  writeOwnedConfigMap,
 } from "#kernel/kit/index.ts";
 import {
+  asJson,
   ConfigMap,
-  controllerReference,
   distinctWriters,
   keyOf,
   type KubeObject,
+  type Notice,
   type Stored,
+  warning,
   writersOf,
 } from "#kernel/model/index.ts";
-import type { Cue } from "#kernel/template/index.ts";
-import type { App } from "../app.ts";
+import { type App, withSubSteps } from "../app.ts";
 import { notFoundMessage } from "../definitions/find.ts";
 import type { Definition, Definitions } from "../definitions/definition.ts";
 import { remembered } from "../definitions/remembered.ts";
-import type { Clusters } from "../delivery/delivery.ts";
 import type { Actors } from "../delivery/rights.ts";
-import { VelaDelivery } from "../delivery/vela-delivery.ts";
 import { Workflow, WorkflowRun } from "../kinds.ts";
-import type { Providers } from "../ops/provider.ts";
-import { parseRun } from "../parse.ts";
+import { groupType, parseRun } from "../parse.ts";
 import { commandOf } from "../reconcile/operations.ts";
-import type { Settings } from "../settings.ts";
+import type { Services } from "../reconcile/parts.ts";
+import { stepParts, toolsFor } from "../reconcile/run-stage.ts";
 import { applyCommand } from "./commands.ts";
-import type { Courier } from "#kernel/couriers/index.ts";
-import { keepsDebugValues, writeDebugValue } from "./debug-values.ts";
 import { nativeSteps } from "./native.ts";
-import { groupType, placesOf } from "./plan.ts";
+import { placesOf } from "./plan.ts";
 import { runPass } from "./pass.ts";
 import type { WorkflowStatus } from "./status.ts";
 
 // A WorkflowRun is a workflow without an application. What it refers to is kept beside it when it starts, so that it
 // goes on when its Workflow or a definition is deleted; newer definitions are used as long as they exist.
 
-export interface RunNotice {
-  readonly type: "Normal" | "Warning";
-  readonly reason: string;
-  readonly action: string;
-  readonly note: string;
-}
-
-export interface RunControllerParts {
-  readonly client: ApiClient;
+export interface RunControllerParts extends Omit<Services, "charts" | "answers" | "actors"> {
   /** With the rights of the run's writers, and of those who wrote what it refers to. */
   readonly actors: Pick<Actors, "clientFor">;
-  readonly clustersFor: (acting: ApiClient) => Clusters;
-  readonly clock: Clock;
-  readonly settings: Settings;
-  readonly cue: Cue;
-  readonly definitions: Definitions;
-  readonly providers: Providers;
-  readonly courier: Courier;
-  /** With the index `targetIndex`. */
-  readonly actions: Lister<RunAction>;
-  readonly record: (run: Stored<WorkflowRun>, notice: RunNotice) => void;
+  readonly record: (run: Stored<WorkflowRun>, notice: Notice) => void;
   /** After each write: the statuses before and after. */
   readonly written?: (run: Stored<WorkflowRun>, before: WorkflowStatus) => void;
   readonly takeWoken?: (key: string) => boolean;
@@ -132,35 +111,10 @@ async function reconcileRun(
   if (store.status.finished === true) return undefined;
   const definitions = remembered(withFallback(parts.definitions, snapshot.definitions));
   const acting = await actingFor(store.run, app, snapshot, definitions, parts);
-  const clusters = parts.clustersFor(acting);
-  const { client, clock, cue, settings, providers, courier } = parts;
-  const delivery = new VelaDelivery({
-    app,
-    client: acting,
-    own: client,
-    clusters,
-    definitions,
-    cue,
-    clock,
-    systemNamespace: settings.systemDefinitionNamespace,
-    revisionHash: "",
-    allowCrossNamespace: settings.allowCrossNamespace,
-    signal,
-  });
-  const shared = { cue, providers, definitions, delivery, clusters, client, courier, settings, clock, log, signal };
-  const print = (step: string, line: string) => parts.print?.(store.run, step, line);
-  const result = await runPass(
-    {
-      ...shared,
-      actingClient: acting,
-      print,
-      ...(keepsDebugValues(app)
-        ? {
-            debug: (step: string, text: string) =>
-              writeDebugValue({ client, owner: store.run, clock, signal }, step, text),
-          }
-        : {}),
-    },
+  const services = { ...parts, log, signal };
+  const tools = toolsFor(services, { app, definitions, revisionHash: "", acting });
+  const { requeueAfter } = await runPass(
+    stepParts(services, tools, store.run, (step, line) => parts.print?.(store.run, step, line)),
     {
       subject: { app, owner: store.run },
       status: store.status,
@@ -168,7 +122,7 @@ async function reconcileRun(
       store: (status) => store.put({ ...status, mode: app.workflow.modes } as WorkflowStatus),
     },
   );
-  return result.requeueAfter === undefined ? undefined : { requeueAfter: result.requeueAfter };
+  return requeueAfter === undefined ? undefined : { requeueAfter };
 }
 
 /** Everybody who wrote the run, its Workflow or a definition of its steps counts. */
@@ -180,7 +134,7 @@ async function actingFor(
   { actors }: RunControllerParts,
 ): Promise<ApiClient> {
   const writers = [...writersOf(run), ...(workflow === undefined ? [] : writersOf(workflow))];
-  for (const { type } of steps.flatMap((step) => [step, ...step.subSteps])) {
+  for (const { type } of withSubSteps(steps)) {
     const found = await definitions.find("workflow-step", type, identity.namespace);
     writers.push(...(found?.writers ?? []));
   }
@@ -189,8 +143,7 @@ async function actingFor(
 }
 
 async function initializing(store: RunStore, parts: RunControllerParts, message: string): Promise<void> {
-  if (store.status.message !== message)
-    parts.record(store.run, { type: "Warning", reason: "Generate", action: "Generate", note: message });
+  if (store.status.message !== message) parts.record(store.run, warning("Generate", message, "Generate"));
   await store.put({ ...store.status, status: "initializing", message, finished: false });
 }
 
@@ -234,19 +187,7 @@ async function openSnapshot(
   const snapshot = await makeSnapshot(run, namespace, parts, signal);
   if (typeof snapshot === "string") return snapshot;
   const text = snapshotText(snapshot);
-  await createOrUpdate<KubeObject>(
-    client,
-    ref,
-    (present) =>
-      ({
-        ...present,
-        apiVersion: "v1",
-        kind: "ConfigMap",
-        metadata: { ...present?.metadata, name: ref.name, namespace, ownerReferences: [controllerReference(run)] },
-        data: { snapshot: text },
-      }) as KubeObject,
-    { clock, signal },
-  );
+  await writeOwnedConfigMap(client, run, { name: ref.name, data: { snapshot: text } }, { clock, signal });
   store.digest = digestOf(text);
   return snapshot;
 }
@@ -260,8 +201,7 @@ function snapshotText(snapshot: Snapshot): string {
 }
 
 function snapshotIn(stored: KubeObject): string {
-  const data = "data" in stored && isJsonObject(stored.data) ? stored.data["snapshot"] : undefined;
-  return typeof data === "string" ? data : "";
+  return textAt(asJson(stored), "data", "snapshot") ?? "";
 }
 
 function readSnapshot(text: string): Snapshot {

@@ -1,11 +1,11 @@
-import { formatInstant, type Instant, parseInstant } from "#lib/base/index.ts";
+import { defined, formatInstant, type Instant, parseInstant } from "#lib/base/index.ts";
 import { hashName } from "#lib/base/index.node.ts";
 import { isTerminal, newRun, pendingStep, reasons, type RunState, type StepState, stepState } from "#engine/index.ts";
-import type { VelaWorkflow } from "../app.ts";
+import type { Step, VelaWorkflow } from "../app.ts";
 import type { WorkflowSettings } from "./delays.ts";
 import { groupStatus } from "./group-status.ts";
 import { messages } from "./messages.ts";
-import { isGroup, type Place, placesOf, retriesOf } from "./plan.ts";
+import { isGroup, placesOf, retriesOf } from "./plan.ts";
 import {
   flatSteps,
   isRetried,
@@ -18,32 +18,26 @@ import {
   type WorkflowStatus,
 } from "./status.ts";
 
-// The status is the only record of a run. Fields that are unknown here are kept.
+// The status is the only record of a run: what happened to a step is in its entry there, and the engine's state follows
+// from it. Fields that are unknown here are kept.
 
 /** How the execution before the current one ended. */
 export type LastEnd = "none" | "error" | "wait" | "suspended";
 
-/** What a step remembers besides the engine's state. */
-export interface StepRecord {
-  readonly executions: number;
-  readonly waits: number;
-  readonly lastEnd: LastEnd;
-  readonly isSuspended?: boolean;
-  /** While it runs: the next execution, or the end of a suspension. */
-  readonly nextAt?: Instant;
-  readonly lastExecutedAt?: Instant;
-  readonly message?: string;
-  readonly resourceRef?: ResourceRef;
-  /** Digest of the patches of components that it exported. */
-  readonly patches?: string;
+export function lastEndOf({ phase, reason, failures = 0 }: StepStatus): LastEnd {
+  if (phase === "suspending" || (phase === "running" && reason === stepReasons.suspend)) return "suspended";
+  if (phase === "running" && reason === stepReasons.wait) return "wait";
+  return phase === "failed" || failures > 0 ? "error" : "none";
 }
 
-export const newRecord: StepRecord = { executions: 0, waits: 0, lastEnd: "none" };
+/** Of a step that is under way: its next execution, or the end of its suspension. */
+export const nextAtOf = ({ phase, nextTime }: StepStatus): Instant | undefined =>
+  phase === "failed" ? undefined : parseInstant(nextTime);
 
 export interface DecodedRun {
   readonly run: RunState;
-  /** By id. */
-  readonly records: ReadonlyMap<string, StepRecord>;
+  /** What the status has of a step, by its name. */
+  readonly entries: ReadonlyMap<string, StepStatus>;
   readonly isTerminated: boolean;
   /** A person suspended the run. */
   readonly isHeld: boolean;
@@ -52,32 +46,26 @@ export interface DecodedRun {
 /** 10 lower-case alphanumerics, the same over the whole run. */
 export const stepIdOf = (runUid: string, name: string): string => hashName([runUid, name], 10);
 
+export const entriesOf = (status: WorkflowStatus | undefined): ReadonlyMap<string, StepStatus> =>
+  new Map(flatSteps(status).map((entry) => [entry.name ?? "", entry]));
+
 export function decodeRun(
   status: WorkflowStatus | undefined,
   workflow: VelaWorkflow,
   settings: WorkflowSettings,
 ): DecodedRun {
-  const byName = new Map(flatSteps(status).map((step) => [step.name, step]));
+  const entries = entriesOf(status);
   const steps: Record<string, StepState> = {};
-  const records = new Map<string, StepRecord>();
-  for (const place of placesOf(workflow)) {
-    const entry = byName.get(place.step.name);
+  for (const { id, step } of placesOf(workflow)) {
+    const entry = entries.get(step.name);
     if (entry === undefined) continue;
-    const state = isGroup(place.step) ? decodeGroup(entry) : decodeStep(entry, settings);
-    if (state !== pendingStep) steps[place.id] = state;
-    records.set(place.id, recordOf(entry));
+    const state = isGroup(step) ? decodeGroup(entry) : decodeStep(entry, settings);
+    if (state !== pendingStep) steps[id] = state;
   }
-  const startedAt = instant(status?.startTime);
-  const finishedAt = instant(status?.endTime);
+  const times = { startedAt: parseInstant(status?.startTime), finishedAt: parseInstant(status?.endTime) };
   return {
-    run: {
-      ...newRun,
-      phase: runPhase(status),
-      steps,
-      ...(startedAt === undefined ? {} : { startedAt }),
-      ...(finishedAt === undefined ? {} : { finishedAt }),
-    },
-    records,
+    run: { ...newRun, phase: runPhase(status), steps, ...defined(times) },
+    entries,
     isTerminated: status?.terminated === true && status.status === "terminated",
     isHeld: status?.suspend === true && status.suspendState === requested,
   };
@@ -91,33 +79,9 @@ function runPhase(status: WorkflowStatus | undefined): RunState["phase"] {
   return status?.startTime === undefined ? "Pending" : "Running";
 }
 
-const instant = (text: string | undefined): Instant | undefined =>
-  text === undefined ? undefined : parseInstant(text);
-
-function recordOf(entry: StepStatus): StepRecord {
-  const [nextAt, lastExecutedAt] = [instant(entry.nextTime), instant(entry.lastExecuteTime)];
-  return {
-    executions: entry.executions ?? 0,
-    waits: entry.waits ?? 0,
-    lastEnd: lastEndOf(entry),
-    ...(entry.phase === "suspending" ? { isSuspended: true } : {}),
-    ...(nextAt === undefined || entry.phase === "failed" ? {} : { nextAt }),
-    ...(lastExecutedAt === undefined ? {} : { lastExecutedAt }),
-    ...(entry.message === undefined ? {} : { message: entry.message }),
-    ...(entry.resourceRef === undefined ? {} : { resourceRef: entry.resourceRef }),
-    ...(entry.patches === undefined ? {} : { patches: entry.patches }),
-  };
-}
-
-function lastEndOf({ phase, reason, failures = 0 }: StepStatus): LastEnd {
-  if (phase === "suspending" || (phase === "running" && reason === stepReasons.suspend)) return "suspended";
-  if (phase === "running" && reason === stepReasons.wait) return "wait";
-  return failures > 0 ? "error" : "none";
-}
-
 function decodeGroup(entry: StepStatus): StepState {
   if (isSettled(entry)) return decodeSettled(entry);
-  const startedAt = instant(entry.firstExecuteTime);
+  const startedAt = parseInstant(entry.firstExecuteTime);
   if (startedAt === undefined) return pendingStep;
   return { phase: "Running", attempt: 1, startedAt, readyAt: startedAt };
 }
@@ -133,12 +97,12 @@ function decodeSettled(entry: StepStatus): StepState {
     ...(earlier === 0 ? {} : { earlierAttempts: earlier }),
     ...(phase === "Skipped" ? { reason: "ConditionFalse" } : {}),
     ...(phase === "Failed" && reason !== undefined ? { reason } : {}),
-    ...(message === undefined ? {} : { message }),
+    ...defined({ message }),
   };
 }
 
 function timesOf(entry: StepStatus): Pick<StepState, "startedAt" | "readyAt"> {
-  const startedAt = instant(entry.firstExecuteTime);
+  const startedAt = parseInstant(entry.firstExecuteTime);
   return startedAt === undefined ? {} : { startedAt, readyAt: startedAt };
 }
 
@@ -156,7 +120,7 @@ function decodeStep(entry: StepStatus, settings: WorkflowSettings): StepState {
     return { phase: seen ? "Running" : "Starting", attempt: Math.max(1, attempts), ...timesOf(entry), ...earlier(1) };
   }
   if (phase === "failed") {
-    const notBefore = instant(entry.nextTime) ?? 0;
+    const notBefore = parseInstant(entry.nextTime) ?? 0;
     return { phase: "Waiting", reason: "Backoff", attempt: attempts, notBefore, ...timesOf(entry), ...earlier(0) };
   }
   return attempts === 0 ? pendingStep : { phase: "Pending", attempt: attempts, earlierAttempts: attempts };
@@ -175,65 +139,44 @@ export interface Encoding extends Omit<DecodedRun, "run"> {
 
 /** The status of a run; fields of `previous` that are not of the run are kept. */
 export function encodeRun(from: Encoding, previous: WorkflowStatus | undefined): WorkflowStatus {
-  const before = new Map(flatSteps(previous).map((step) => [step.name, step]));
-  const places = placesOf(from.workflow);
-  const entries = new Map(
-    places
-      .filter(({ step }) => !isGroup(step))
-      .map((place) => [place.id, encodeStep(from, place, before.get(place.step.name))]),
-  );
-  const top = places.filter(({ group }) => group === undefined);
-  const steps = top.flatMap((place): readonly StepStatus[] => {
-    if (!isGroup(place.step)) return [entries.get(place.id)].filter((entry) => entry !== undefined);
-    const inner = places.filter(({ group }) => group === place.step);
-    const subSteps = inner.map(({ id }) => entries.get(id)).filter((entry) => entry !== undefined);
-    return encodeGroup(from, place, subSteps, before.get(place.step.name));
+  const steps = from.workflow.steps.flatMap((step): StepStatus | readonly StepStatus[] => {
+    const entry = encodeStep(from, step.name, step) ?? [];
+    if (!isGroup(step) || "length" in entry) return entry;
+    const subSteps = step.subSteps.flatMap((sub) => encodeStep(from, `${step.name}/${sub.name}`, sub) ?? []);
+    const own = stepState(from.run, step.name);
+    const phase = own.phase === "Pending" ? {} : groupStatus(own, entry, subSteps, step.subSteps.length);
+    return { ...entry, ...phase, ...(subSteps.length === 0 ? {} : { subSteps }) };
   });
   return { ...previous, ...summarize(from, steps, previous), steps };
 }
 
-function encodeGroup(
-  from: Encoding,
-  place: Place,
-  subSteps: readonly StepStatus[],
-  previous: StepStatus | undefined,
-): readonly StepStatus[] {
-  const entry = encodeStep(from, place, previous);
-  if (entry === undefined) return [];
-  const own = stepState(from.run, place.id);
-  const phase = own.phase === "Pending" ? {} : groupStatus(own, entry, subSteps, place.step.subSteps.length);
-  return [{ ...entry, ...phase, ...(subSteps.length === 0 ? {} : { subSteps }) }];
-}
-
 /** Steps that nothing has happened to are not listed. */
-function encodeStep(from: Encoding, { id, step }: Place, previous: StepStatus | undefined): StepStatus | undefined {
+function encodeStep(from: Encoding, id: string, step: Step): StepStatus | undefined {
   const state = stepState(from.run, id);
-  const record = from.records.get(id) ?? newRecord;
+  const entry = from.entries.get(step.name);
   const pending = from.pending.get(id);
-  if (state.phase === "Pending" && pending === undefined && previous === undefined) return undefined;
-  const [phase, reason] = phaseOf(from, step, state, record);
-  const message =
-    state.phase === "Pending" ? pending : isTerminal(state.phase) ? (state.message ?? record.message) : record.message;
+  if (state.phase === "Pending" && pending === undefined && entry === undefined) return undefined;
+  const [phase, reason] = phaseOf(from, step, state, entry ?? {});
+  const isOver = isTerminal(state.phase);
+  const told = entry?.phase === "pending" ? undefined : entry?.message;
+  const message = state.phase === "Pending" ? pending : isOver ? (state.message ?? told) : told;
   const tries = state.attempt - (state.earlierAttempts ?? 0);
   const isUnderWay = state.phase === "Starting" || state.phase === "Running" || state.phase === "Succeeded";
-  const nextAt = state.phase === "Waiting" ? state.notBefore : isUnderWay ? record.nextAt : undefined;
-  const lastAt = record.lastExecutedAt ?? state.startedAt;
-  return put(previous, {
+  const nextAt = state.phase === "Waiting" ? state.notBefore : isUnderWay ? nextAtOf(entry ?? {}) : undefined;
+  return defined({
+    ...entry,
     id: stepIdOf(from.runUid, step.name),
     name: step.name,
     type: step.type,
     phase,
     reason: reason === "" ? undefined : reason,
     message: message === "" ? undefined : message,
-    firstExecuteTime: time(state.startedAt, previous?.firstExecuteTime),
-    lastExecuteTime: time(lastAt, previous?.lastExecuteTime),
-    resourceRef: record.resourceRef,
+    firstExecuteTime: time(state.startedAt, entry?.firstExecuteTime),
+    lastExecuteTime: entry?.lastExecuteTime ?? time(state.startedAt, undefined),
     attempts: positive(state.attempt),
-    executions: positive(record.executions),
     failures: isGroup(step) ? undefined : positive(Math.max(0, tries - (isUnderWay ? 1 : 0))),
-    waits: isTerminal(state.phase) ? undefined : positive(record.waits),
-    nextTime: isTerminal(state.phase) ? undefined : time(nextAt, previous?.nextTime),
-    patches: record.patches,
+    waits: isOver ? undefined : positive(entry?.waits ?? 0),
+    nextTime: isOver ? undefined : time(nextAt, entry?.nextTime),
     gate: state.phase === "Pending" ? undefined : state.phase !== "Skipped",
   });
 }
@@ -246,19 +189,7 @@ const time = (at: Instant | undefined, previous: string | undefined): string | u
   return previous !== undefined && parseInstant(previous) === at ? previous : formatInstant(at);
 };
 
-/** Sets the members, removes undefined ones, and keeps others. */
-function put(base: StepStatus | undefined, members: { readonly [K in keyof StepStatus]: StepStatus[K] | undefined }) {
-  const merged: Record<string, unknown> = { ...base, ...members };
-  for (const name of Object.keys(merged)) if (merged[name] === undefined) delete merged[name];
-  return merged as StepStatus;
-}
-
-function phaseOf(
-  { settings }: Encoding,
-  step: Place["step"],
-  state: StepState,
-  record: StepRecord,
-): readonly [string, string] {
+function phaseOf({ settings }: Encoding, step: Step, state: StepState, entry: StepStatus): readonly [string, string] {
   switch (state.phase) {
     case "Pending":
       return ["pending", ""];
@@ -269,8 +200,8 @@ function phaseOf(
       return ["running", ""];
     case "Running":
     case "Suspended":
-      if (record.isSuspended === true) return ["suspending", stepReasons.suspend];
-      return ["running", record.lastEnd === "suspended" ? stepReasons.suspend : stepReasons.wait];
+      if (entry.phase === "suspending") return ["suspending", stepReasons.suspend];
+      return ["running", lastEndOf(entry) === "suspended" ? stepReasons.suspend : stepReasons.wait];
     case "Succeeded":
       return ["succeeded", ""];
     case "Skipped":
@@ -282,7 +213,7 @@ function phaseOf(
   }
 }
 
-const triesUsedUp = (step: Place["step"], state: StepState, settings: WorkflowSettings): boolean =>
+const triesUsedUp = (step: Step, state: StepState, settings: WorkflowSettings): boolean =>
   settings.suspendOnFailure && state.attempt - (state.earlierAttempts ?? 0) > retriesOf(step, settings);
 
 function failureReason(reason: string | undefined): string {
@@ -319,7 +250,7 @@ function summarize(from: Encoding, steps: readonly StepStatus[], previous: Workf
     terminated: isEnding,
     finished: isFinished,
     stepIndex: settledPrefix(from.workflow, steps),
-    ...(from.contextBackend === undefined ? {} : { contextBackend: from.contextBackend }),
+    ...defined({ contextBackend: from.contextBackend }),
     ...(from.run.startedAt === undefined ? {} : { startTime: time(from.run.startedAt, previous?.startTime) ?? "" }),
     ...(isFinished ? { endTime: time(finishedAt, previous?.endTime) ?? "" } : {}),
   };

@@ -1,13 +1,14 @@
-import { isJsonObject, type JsonObject, numberAt, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
+import { defined, isJsonObject, type JsonObject, numberAt, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
 import { getOrUndefined } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import type { CueObjects } from "#kernel/template/index.ts";
+import type { Artifact } from "../render/render-policy.ts";
 import type { StepOutcome } from "./outcome.ts";
 import { stepReasons } from "./status.ts";
 import type { StepJob } from "./job.ts";
 import { WorkflowRun } from "../kinds.ts";
 import { isSecret, nameOf, ownerOf } from "../labels.ts";
-import { type Artifact, artifactsOf } from "./step-context.ts";
+import { renderedArtifacts } from "./step-context.ts";
 
 // Steps whose template renders an object instead of actions: the object's own controller does the work, and reports it
 // in the condition `workflow-progress`.
@@ -72,7 +73,7 @@ export async function runTaskObjects(
 function judged(live: Stored): StepOutcome {
   const { apiVersion, kind, metadata } = live;
   const { name, namespace } = metadata;
-  const resourceRef = { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) };
+  const resourceRef = { apiVersion, kind, name, ...defined({ namespace }) };
   const found = progressOf(asJson(live));
   switch (found.kind) {
     case "succeeded":
@@ -114,7 +115,7 @@ function named(job: StepJob, given: JsonObject, output: string, annotation: stri
 
 async function contextText({ subject, place, stepId, store, parts }: StepJob): Promise<string> {
   const { identity } = subject.app;
-  const rendered = await artifactsOf(subject.app, parts.delivery);
+  const rendered = await renderedArtifacts(subject.app, parts.delivery);
   const reference = store.reference;
   const references = {
     appName: identity.name,

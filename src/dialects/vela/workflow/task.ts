@@ -1,4 +1,13 @@
-import { err, isJsonObject, type JsonObject, type JsonValue, listAt, messageOf, objectAt } from "#lib/base/index.ts";
+import {
+  defined,
+  err,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  listAt,
+  messageOf,
+  objectAt,
+} from "#lib/base/index.ts";
 import type { CueAction, CueTask, TemplateFailure } from "#kernel/template/index.ts";
 import type { ActionResult, ActionScope, Provider } from "../ops/provider.ts";
 import type { Definition } from "../definitions/definition.ts";
@@ -10,8 +19,9 @@ import { resolveInputs, storeOutputs, withInputs } from "./io.ts";
 import { type LedgerScope, once, openExecution } from "./ledger.ts";
 import { messages } from "./messages.ts";
 import { nativeSteps } from "./native.ts";
-import type { Prepared, StepJob, TaskEnd } from "./job.ts";
+import { executionOf, type Prepared, type StepJob, type TaskEnd } from "./job.ts";
 import type { StepOutcome } from "./outcome.ts";
+import { lastEndOf } from "./state.ts";
 import { type ResourceRef, stepReasons } from "./status.ts";
 import { StoreFailure } from "./context-store.ts";
 import { performHttp } from "#kernel/couriers/index.ts";
@@ -24,7 +34,7 @@ import { runTaskObjects } from "./task-object.ts";
 const mostActions = 1_000;
 
 export async function executeStep(job: StepJob): Promise<StepOutcome> {
-  openExecution(ledgerScope(job), job.record.lastEnd);
+  openExecution(ledgerScope(job), lastEndOf(job.entry));
   try {
     const prepared = await prepare(job);
     if ("outcome" in prepared) return prepared.outcome;
@@ -111,7 +121,7 @@ async function runActions(job: StepJob, start: CueTask, { annotations, imports }
     const result = await runAction(job, action, { task, said, imports });
     if (result.kind === "continue") {
       if (result.isSensitive === true) job.secrets.add(result.result);
-      const done = { path: action.path, ...(result.result === undefined ? {} : { result: result.result }) };
+      const done = { path: action.path, ...defined({ result: result.result }) };
       task = { ...task, done: [...task.done, done] };
     } else {
       const { resourceRef } = said;
@@ -179,14 +189,14 @@ const ledgerScope = (job: StepJob): LedgerScope => ({
   step: job.place.step.name,
   stepId: job.stepId,
   runKey: job.runKey,
-  execution: job.record.executions,
+  execution: executionOf(job),
   isContinued: job.isContinued,
   signal: job.parts.signal,
   settled: job.settledEffect,
 });
 
 function scopeOf(job: StepJob, action: CueAction, task: CueTask, said: Said, conflicts: string[]): ActionScope {
-  const { parts, subject, store, place, stepId, secrets, record } = job;
+  const { parts, subject, store, place, stepId, secrets, entry } = job;
   const refuse = (name: string, by: string) => conflicts.push(messages.outputConflict(name, by));
   const variables = store.variablesOf(place.step.name, refuse);
   return {
@@ -205,7 +215,7 @@ function scopeOf(job: StepJob, action: CueAction, task: CueTask, said: Said, con
       set: (name, value, isSensitive) => variables.set(name, value, isSensitive === true || !secrets.isEmpty),
     },
     notes: store.notesOf(place.step.name),
-    execution: record.executions,
+    execution: executionOf(job),
     clock: parts.clock,
     log: parts.log,
     signal: parts.signal,
@@ -215,7 +225,7 @@ function scopeOf(job: StepJob, action: CueAction, task: CueTask, said: Said, con
     refer: (object) => {
       said.resourceRef = object;
     },
-    ...(record.resourceRef === undefined ? {} : { referred: record.resourceRef }),
+    ...defined({ referred: entry.resourceRef }),
     print: (line) => parts.print?.(stepId, secrets.mask(line)),
     async patched(base) {
       const at = objectAt(action.value, "$params") === undefined ? "patch" : "$params.patch";
@@ -245,7 +255,7 @@ function outcomeOf(
     case "wait":
       return { kind: "wait", ...explained };
     case "suspend":
-      return { kind: "suspend", ...explained, ...(result.until === undefined ? {} : { until: result.until }) };
+      return { kind: "suspend", ...explained, ...defined({ until: result.until }) };
     case "fail":
       return { kind: "failed", reason: stepReasons.action, message: message ?? "" };
     case "break":
@@ -317,7 +327,7 @@ async function storeTaskOutput({ parts, store, place }: StepJob, task: CueTask, 
   const found = await parts.cue.lookup(task, ["output", "outputs"], parts.signal);
   if (!found.ok) return undefined;
   const [output, outputs] = found.value.map(({ value }) => merged(value));
-  const shown = { ...(output === undefined ? {} : { output }), ...(outputs === undefined ? {} : { outputs }) };
+  const shown = defined({ output, outputs });
   if (Object.keys(shown).length === 0) return undefined;
   store.setTaskOutput(place.step.name, shown, isSensitive);
   const excess = store.excess();

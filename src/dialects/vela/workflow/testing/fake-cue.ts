@@ -1,4 +1,4 @@
-import { err, isJsonObject, type JsonObject, type JsonValue, ok } from "#lib/base/index.ts";
+import { defined, err, isJsonObject, type JsonObject, type JsonValue, ok } from "#lib/base/index.ts";
 import type { Cue, CueTask } from "#kernel/template/index.ts";
 import { getAt, parsePath } from "../../json-path.ts";
 
@@ -50,7 +50,7 @@ const problem = (message: string) => ({ kind: "template" as const, message, prob
 function lookUp(scope: JsonObject, expression: string) {
   if (/^".*"$/.test(expression)) return { exists: true, value: JSON.parse(expression) as JsonValue, problems: [] };
   const value = getAt(scope, parsePath(expression) ?? []);
-  return { exists: value !== undefined, ...(value === undefined ? {} : { value }), problems: [] };
+  return { exists: value !== undefined, ...defined({ value }), problems: [] };
 }
 
 const rejected = (): Promise<never> => Promise.reject(new Error("not part of this fake"));
