@@ -321,14 +321,23 @@ test("attack: with policy security steps do only what their account may do, and 
 });
 
 test("17.22 templates without end do not keep the steps of others from their end", async () => {
-  const others = workflowRun("beside", [
-    { name: "a", type: "print-message-in-status", properties: { message: "a" } },
-    { name: "b", type: "print-message-in-status", properties: { message: "b" } },
-  ]);
+  const took = async (name: string): Promise<string> => {
+    const begun = performance.now();
+    const steps = ["a", "b"].map((message) => ({
+      name: message,
+      type: "print-message-in-status",
+      properties: { message },
+    }));
+    await vela.apply(workflowRun(name, steps));
+    await vela.until(`wr/${name}`, ".status.status", "succeeded");
+    return `${((performance.now() - begun) / 1000).toFixed(2)} s`;
+  };
+  const alone = await took("alone");
   const huge = 'import "list"\nparameter: {}\noutput: a: list.Range(0, 10000000, 1)';
   await vela.apply(stepDefinition("huge", huge), workflowRun("huge", [{ name: "x", type: "huge" }]));
-  await vela.apply(others);
-  await vela.until("wr/beside", ".status.status", "succeeded");
+  const beside = await took("beside");
+  // The bound is 3 s more; a busy machine is no reason to fail.
+  process.stdout.write(`17.22: two steps took ${beside} beside a template without end, and ${alone} alone\n`);
   // What becomes of the template itself takes its whole budget; the pool of threads has quicker tests.
   if (rounds(false, true)) {
     await vela.until("wr/huge", ".status.status", "failed");

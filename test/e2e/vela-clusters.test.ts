@@ -40,7 +40,9 @@ async function start(name: Name, ...words: readonly string[]): Promise<void> {
 /** Joins a cluster to the hub, with the region it is in. */
 async function joinHub(name: Exclude<Name, "hub">): Promise<void> {
   const of = (one: Name) => ["--kubeconfig", join(directory, one, "kubeconfig")];
-  const words = [...of("hub"), "cluster", "join", name, ...of(name), "--labels", `region=${regions[name]}`];
+  // One in the form of KubeVela's own command line.
+  const cluster = name === "east" ? [join(directory, name, "kubeconfig"), "--name", name] : [name, ...of(name)];
+  const words = [...of("hub"), "cluster", "join", ...cluster, "--labels", `region=${regions[name]}`];
   const { code, out, err } = await slipway(words);
   expect(code, `${err}${out}`).toBe(0);
 }

@@ -21,7 +21,8 @@ const unhurried = (): ReviewParts["templates"] =>
   });
 
 const components = [{ name: "web", type: "webservice", properties: { image: "nginx" }, traits: [{ type: "scaler" }] }];
-const client = { get: () => Promise.reject(new Error("no")), list: () => Promise.reject(new Error("no")) };
+const none = { apiVersion: "v1", kind: "List", metadata: { resourceVersion: "1" }, items: [] };
+const client = { get: () => Promise.reject(new Error("no")), list: () => Promise.resolve(none) };
 
 test("bad input: template syntax error: the definition is stored, with a warning of the place", async () => {
   const found = await reviewDefinition(
@@ -40,7 +41,8 @@ test("definitions are found in the namespace of the settings, and conditions dra
         asked.push(ref.namespace ?? "");
         return Promise.reject(new ApiError("NotFound", "not found"));
       },
-      list: () => Promise.reject(new Error("not asked")),
+      list: ({ kind }: { kind: string }) =>
+        kind === "Package" ? Promise.resolve(none) : Promise.reject(new Error("not asked")),
     } as unknown as ReviewParts["client"],
     templates: unhurried(),
     options: { settings: { systemDefinitionNamespace: "shared", suspendOnFailure: true } },

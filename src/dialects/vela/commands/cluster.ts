@@ -1,3 +1,4 @@
+import { defined } from "#lib/base/index.ts";
 import {
   actionWord,
   command,
@@ -7,13 +8,15 @@ import {
   UsageError,
   withSession,
 } from "#kernel/command/index.ts";
-
+import { labelsText } from "../labels.ts";
 import { systemNamespaceOf } from "../settings.ts";
 
 interface ClusterCommandOptions {
   /** Of the cluster to join; the control plane is named before the verb. */
   readonly kubeconfig?: string;
   readonly context?: string;
+  /** As for `vela`: the word is then the kubeconfig. */
+  readonly name?: string;
   readonly labels?: string[];
   readonly systemNamespace?: string;
 }
@@ -22,16 +25,18 @@ const verbs = ["join", "list", "detach"] as const;
 
 const clusterCommand = command<ClusterCommandOptions>({
   name: "cluster",
-  args: ["<action>", "[name]"],
+  args: ["<action>", "[cluster]"],
   summary: "Join, list or detach the clusters that applications are delivered to",
   group: "Control plane",
   examples: [
     "slipway cluster join east --kubeconfig east.kubeconfig --labels region=east",
+    "slipway cluster join east.kubeconfig --name east",
     "slipway cluster list",
     "slipway cluster detach east",
   ],
   options: [
     { flags: "--kubeconfig <file>", summary: "join: kubeconfig of the cluster, with a token or certificate" },
+    { flags: "--name <name>", summary: "join: name of the cluster, whose kubeconfig is the word before" },
     { flags: "--labels <name=value>", summary: "join: labels for selectors; may be repeated", repeatable: true },
     { flags: "--system-namespace <name>", summary: "namespace of the clusters' Secrets (default: vela-system)" },
   ],
@@ -50,9 +55,11 @@ export const clusterCommands: readonly CommandSpec[] = [clusterCommand];
 const secretsIn = ({ options, environment }: Invocation<ClusterCommandOptions>): string =>
   options.systemNamespace ?? systemNamespaceOf(environment.variable);
 
-async function join(invocation: Invocation<ClusterCommandOptions>, name: string): Promise<number> {
+async function join(invocation: Invocation<ClusterCommandOptions>, word: string): Promise<number> {
   const { options, environment, clock, signal } = invocation;
-  const { kubeconfig, context } = options;
+  const { context } = options;
+  // Before the verb, --kubeconfig names the control plane.
+  const [name, kubeconfig] = options.name === undefined ? [word, options.kubeconfig] : [options.name, word];
   const namespace = secretsIn(invocation);
   if (kubeconfig === undefined) throw new UsageError("--kubeconfig is required: the kubeconfig of the cluster to join");
   if (name === "local") throw new UsageError("local is the control plane itself; choose another name");
@@ -62,7 +69,7 @@ async function join(invocation: Invocation<ClusterCommandOptions>, name: string)
   const { clusterSecret } = await import("../delivery/cluster-secret.ts");
   const connection = await loadKubeconfig({
     files: [path.resolve(environment.directory, kubeconfig)],
-    ...(context === undefined ? {} : { context }),
+    ...defined({ context }),
     environment: environment.all,
     clock,
     log: silentLog,
@@ -91,8 +98,7 @@ async function list(invocation: Invocation<ClusterCommandOptions>): Promise<numb
   await withSession(invocation, async ({ client }) => {
     const rows = (await listClusters(client, secretsIn(invocation), signal)).map(
       ({ name, endpoint, credential, labels }) => {
-        const texts = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-        return [name, endpoint, credential, texts.join(",") || "-"];
+        return [name, endpoint, credential, labelsText(labels) || "-"];
       },
     );
     environment.out.write(formatTable(["NAME", "ENDPOINT", "CREDENTIAL", "LABELS"], rows));

@@ -55,6 +55,7 @@ export const ResourceTrackerSpec = s.object({
         replicaKey: text("Copy of the component that it belongs to."),
         key: text("Key among the rendered objects of the revision."),
         stage: text("When the trait is dispatched."),
+        run: text("Start of the run of the workflow that applied it last."),
         deleted: flag("It is to be deleted."),
         skipGC: flag("It is not deleted."),
         raw: free("The object as it was applied."),
