@@ -8,9 +8,9 @@ import { KindMirrors } from "./kind-mirrors.ts";
 const configMap = (name: string): KubeObject => ({
   apiVersion: "v1",
   kind: "ConfigMap",
-  metadata: { name, namespace: "a" },
+  metadata: { name, namespace: "default" },
 });
-const followed = (type: typeof ConfigMap, name: string) => ({ type, metadata: { name, namespace: "a" } });
+const followed = (type: typeof ConfigMap, name: string) => ({ type, metadata: { name, namespace: "default" } });
 
 let clock: FakeClock;
 let client: MemoryClient;
@@ -33,13 +33,13 @@ afterEach(() => mirrors.close());
 test("a change names the users that refer to the object", async () => {
   await client.create(ConfigMap, configMap("one"));
   mirrors.acquire(ConfigMap, "first");
-  mirrors.refer(ConfigMap, "a/one", "first");
+  mirrors.refer(ConfigMap, "default/one", "first");
   mirrors.follow("second", [followed(ConfigMap, "one"), followed(ConfigMap, "two")]);
   await clock.settle();
   await client.create(ConfigMap, configMap("two"));
   await clock.settle();
   mirrors.follow("second", [followed(ConfigMap, "one")]);
-  await client.delete({ type: ConfigMap, namespace: "a", name: "two" });
+  await client.delete({ type: ConfigMap, namespace: "default", name: "two" });
   await clock.settle();
   expect(told).toEqual(["initial one: first, second", "two: second", "two: "]);
 });
