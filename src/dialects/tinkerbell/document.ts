@@ -1,14 +1,17 @@
 import { hasErrors, isJsonObject, type JsonObject, type Problem } from "#lib/base/index.ts";
-import { type CompiledSchema, compileSchema, type Kind } from "#lib/schema/index.ts";
+import type { Kind } from "#lib/schema/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
 import {
   type CheckedDocument,
-  checkName,
   checkSchema,
   collectProblems,
   type DocumentReader,
+  documentReader,
+  isOfGroup,
+  kindOfDocument,
   type References,
   type Report,
+  schemaOf,
 } from "#kernel/dialect/index.ts";
 import type { AnyHardware } from "./hardware.ts";
 import { impliedRuns } from "./implied-runs.ts";
@@ -22,12 +25,8 @@ import { templateOfText } from "./template-text.ts";
 const kinds: readonly Kind[] = [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2, Osie];
 
 /** Reads documents of this group, and files that are a template's text. Returns problems and never throws. */
-export const documents: DocumentReader = {
-  detect({ value }) {
-    if (!isJsonObject(value)) return false;
-    const { apiVersion } = value;
-    return typeof apiVersion === "string" && apiVersion.startsWith(`${group}/`);
-  },
+export const documents: DocumentReader = documentReader({
+  detect: (document) => isOfGroup(document, group),
   fromText: templateOfText,
   impliedRuns,
   read({ value, positionOf }, options = {}) {
@@ -40,10 +39,9 @@ export const documents: DocumentReader = {
     return { object, problems: found.problems };
   },
   references: ({ value }) => (isJsonObject(value) ? namedIn(value) : []),
-  lint: (document) => documents.read(document).problems,
   readTogether: mixedShapes,
   lintTogether: mixedShapes,
-};
+});
 
 /** Arguments of the command line are template values and override the Workflow's. Other documents take none. */
 function withArguments(document: JsonObject, given: Readonly<Record<string, string>>): JsonObject {
@@ -55,32 +53,9 @@ function withArguments(document: JsonObject, given: Readonly<Record<string, stri
   return { ...document, spec: { ...own, [member]: { ...(isJsonObject(before) ? before : {}), ...given } } };
 }
 
-const schemas = new Map<Kind, CompiledSchema>();
-
-function schemaOf(kind: Kind): CompiledSchema {
-  const known = schemas.get(kind) ?? compileSchema(kind.schema);
-  schemas.set(kind, known);
-  return known;
-}
-
-/** With a wrong version or kind all other complaints would follow from that. */
 function checkDocument(document: JsonObject, report: Report): void {
-  const { apiVersion, metadata } = document;
-  const versions = [...new Set(kinds.map(({ version }) => `${group}/${version}`))];
-  if (!versions.some((version) => version === apiVersion))
-    return report(
-      ["apiVersion"],
-      "unknown-version",
-      `expected ${orList(versions)}, found ${JSON.stringify(apiVersion)}`,
-    );
-  const ofVersion = kinds.filter(({ version }) => apiVersion === `${group}/${version}`);
-  const kind = ofVersion.find((known) => known.kind === document["kind"]);
-  if (kind === undefined) {
-    const names = ofVersion.map((known) => known.kind);
-    return report(["kind"], "unknown-kind", `expected ${orList(names)}, found ${JSON.stringify(document["kind"])}`);
-  }
-  if (!isJsonObject(metadata)) return report(["metadata"], "required", "metadata with a name are required");
-  checkName(metadata, report);
+  const kind = kindOfDocument(document, kinds, report);
+  if (kind === undefined) return;
   const schema = schemaOf(kind);
   const whole = schema.withDefaults(document);
   const isRight = checkSchema(schema, isJsonObject(whole) ? whole : document, report);
@@ -97,8 +72,6 @@ function checkBootFiles({ spec = {} }: AnyHardware, report: Report): void {
       report(["spec", "interfaces", at, "dhcp"], "invalid-value", bootFileAlone);
   }
 }
-
-const orList = (words: readonly string[]): string => words.join(", ").replace(/, (?=[^,]+$)/, " or ");
 
 function namedIn(document: JsonObject): References {
   const { apiVersion, kind, metadata, spec } = document;

@@ -1,15 +1,8 @@
 import { defined, jsonEquals, type JsonObject, type JsonValue, objectAt } from "#lib/base/index.ts";
 import type { Kind } from "#lib/schema/index.ts";
-import { type Admission, admitted, collectProblems, type ProblemCollector } from "#kernel/dialect/index.ts";
-import {
-  checkApplication,
-  checkPackage,
-  checkPolicyObject,
-  checkWorkflow,
-  checkWorkflowRun,
-} from "./checks/application.ts";
+import { type Admission, admitted, collectProblems } from "#kernel/dialect/index.ts";
+import { kindRules } from "./checks/kind-rules.ts";
 import * as kinds from "./kinds.ts";
-import { nameApplication, nameWorkflow, nameWorkflowRun } from "./names.ts";
 import { ownStatusOfApplication, ownStatusOfRun } from "./status-edits.ts";
 
 // What is decided when an object is stored: names are filled in first, then everything is checked that shows without
@@ -17,8 +10,6 @@ import { ownStatusOfApplication, ownStatusOfRun } from "./status-edits.ts";
 // neither: there, `slipway lint` and the controller's condition Parsed report problems.
 
 interface Rules {
-  readonly complete?: (object: JsonObject) => JsonObject;
-  readonly check?: (object: JsonObject, found: ProblemCollector) => void;
   readonly ownStatus?: Admission["ownStatus"];
   readonly review?: Admission["review"];
   /** The members that decide what runs. */
@@ -27,8 +18,9 @@ interface Rules {
   readonly checked?: (object: JsonObject) => JsonValue | undefined;
 }
 
-function admissionOf({ group, kind }: Kind, rules: Rules): Admission {
-  const { complete = (object) => object, check, ownStatus, review, acts, checked = acts } = rules;
+function admissionOf(type: Kind, { ownStatus, review, acts, checked = acts }: Rules): Admission {
+  const { group, kind } = type;
+  const { complete, check } = kindRules(type);
   return {
     group,
     kind,
@@ -39,7 +31,7 @@ function admissionOf({ group, kind }: Kind, rules: Rules): Admission {
     actsOn: (object) => acts(object) ?? null,
     validate(object, old) {
       const found = collectProblems();
-      if (old === undefined || !jsonEquals(checked(object), checked(old))) check?.(object, found);
+      if (old === undefined || !jsonEquals(checked(object), checked(old))) check(object, found);
       return admitted(found.problems);
     },
   };
@@ -80,31 +72,24 @@ const definition = (kind: Kind): Admission =>
 
 export const admission: readonly Admission[] = [
   admissionOf(kinds.Application, {
-    complete: nameApplication,
-    check: checkApplication,
     ownStatus: ownStatusOfApplication,
     review: reviewLater,
     acts: actsOfApplication,
     checked: specOf,
   }),
   admissionOf(kinds.WorkflowRun, {
-    complete: nameWorkflowRun,
-    check: checkWorkflowRun,
     ownStatus: ownStatusOfRun,
     review: reviewLater,
     acts: actsOfApplication,
     checked: specOf,
   }),
   admissionOf(kinds.Workflow, {
-    complete: nameWorkflow,
-    check: checkWorkflow,
     acts: ({ mode = null, steps = null }) => [mode, steps],
   }),
   admissionOf(kinds.Policy, {
-    check: checkPolicyObject,
     acts: ({ type = null, properties = null }) => [type, properties],
   }),
-  admissionOf(kinds.Package, { check: checkPackage, acts: specOf }),
+  admissionOf(kinds.Package, { acts: specOf }),
   definition(kinds.ComponentDefinition),
   definition(kinds.TraitDefinition),
   definition(kinds.PolicyDefinition),

@@ -21,7 +21,7 @@ test("documents of the group are read and checked with places", () => {
     "b.yaml:4:7: error: spec.project: expected the name of a Project, whose repository is cloned",
   ]);
   expect(problemsOf(`${head}kind: Biuld`)).toEqual([
-    'b.yaml:3:7: error: kind: expected one of Project, Build, Worker, found "Biuld"',
+    'b.yaml:3:7: error: kind: expected Project, Build or Worker, found "Biuld" (did you mean "Build"?)',
   ]);
   expect(problemsOf(`apiVersion: wharf.slipway.dev/v2\nkind: Build`)).toEqual([
     'b.yaml:1:13: error: apiVersion: expected wharf.slipway.dev/v1alpha1, found "wharf.slipway.dev/v2"',

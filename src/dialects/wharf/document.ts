@@ -6,15 +6,17 @@ import {
   type Position,
   type Problem,
 } from "#lib/base/index.ts";
-import { type CompiledSchema, compileSchema, type Kind } from "#lib/schema/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
 import {
-  checkName,
   checkSchema,
   checkUnknown,
   collectProblems,
   type DocumentReader,
+  documentReader,
+  isOfGroup,
+  kindOfDocument,
   type Report,
+  schemaOf,
   type SourceDocument,
 } from "#kernel/dialect/index.ts";
 import { Build, group, kinds, Project } from "./kinds.ts";
@@ -28,21 +30,14 @@ interface DefinitionSource extends SourceDocument {
   readonly definition: string;
 }
 
-export const documents: DocumentReader = {
-  detect: ({ value }) => {
-    const apiVersion = isJsonObject(value) ? value["apiVersion"] : undefined;
-    return typeof apiVersion === "string" && apiVersion.startsWith(`${group}/`);
-  },
+export const documents: DocumentReader = documentReader({
+  detect: (document) => isOfGroup(document, group),
   fromText: (text, file) => (definitionFile.test(file) ? sourceOf(text, file) : undefined),
   read(document) {
     const problems = isDefinition(document) ? definitionProblems(document) : objectProblems(document);
     return { object: hasErrors(problems) ? undefined : (document.value as unknown as KubeObject), problems };
   },
-  references: () => [],
-  lint: (document) => documents.read(document).problems,
-  readTogether: (all) => all.map(() => []),
-  lintTogether: (all) => all.map(() => []),
-};
+});
 
 const isDefinition = (document: SourceDocument): document is DefinitionSource => "definition" in document;
 
@@ -71,27 +66,9 @@ function objectProblems({ value, positionOf }: SourceDocument): readonly Problem
   return found.problems;
 }
 
-const schemas = new Map<Kind, CompiledSchema>();
-
-function schemaOf(kind: Kind): CompiledSchema {
-  const known = schemas.get(kind) ?? compileSchema(kind.schema);
-  schemas.set(kind, known);
-  return known;
-}
-
-/** A wrong version or kind stops here: every other problem would follow from it. */
 function checkDocument(document: JsonObject, report: Report): void {
-  const { apiVersion, metadata } = document;
-  const wanted = apiVersionOf(Build);
-  if (apiVersion !== wanted)
-    return report(["apiVersion"], "unknown-version", `expected ${wanted}, found ${JSON.stringify(apiVersion)}`);
-  const kind = kinds.find((known) => known.kind === document["kind"]);
-  if (kind === undefined) {
-    const names = kinds.map((known) => known.kind).join(", ");
-    return report(["kind"], "unknown-kind", `expected one of ${names}, found ${JSON.stringify(document["kind"])}`);
-  }
-  if (!isJsonObject(metadata)) return report(["metadata"], "required", "metadata with a name are required");
-  checkName(metadata, report);
+  const kind = kindOfDocument(document, kinds, report);
+  if (kind === undefined) return;
   const schema = schemaOf(kind);
   const whole = schema.withDefaults(document);
   checkUnknown(kind.schema, schema, document, report);

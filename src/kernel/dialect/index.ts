@@ -36,6 +36,7 @@ export type {
 } from "./dialect.ts";
 export type { DialectFace, ProjectRunOptions, Projects, ServerOptions, ServerOptionSources } from "./face.ts";
 export { checkName, checkSchema, checkUnknown, codeOf, hintOf } from "./document-checks.ts";
+export { documentReader, isOfGroup, kindOfDocument, schemaOf } from "./document-kind.ts";
 export { fieldTokens, isWithin, parentOf } from "./field-tokens.ts";
 export { type GraphNode, graphOfView, type RunGraph, type StepTraits } from "./graph.ts";
 export { unknownKind } from "./kubernetes-kinds.ts";

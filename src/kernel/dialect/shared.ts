@@ -1,10 +1,11 @@
 import { hasErrors, isJsonObject, type JsonObject } from "#lib/base/index.ts";
-import { compileSchema, type Kind } from "#lib/schema/index.ts";
+import type { Kind } from "#lib/schema/index.ts";
 import type { Manager } from "#kernel/kit/index.ts";
-import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
 import { admitted, isSameSpec } from "./admitted.ts";
 import type { Admission, Dialect, DocumentReader } from "./dialect.ts";
-import { checkName, checkUnknown } from "./document-checks.ts";
+import { checkUnknown } from "./document-checks.ts";
+import { documentReader, isOfGroup, kindOfDocument, schemaOf } from "./document-kind.ts";
 import { collectProblems, type Report } from "./problems.ts";
 import { RunAction } from "./run-action.ts";
 import { checkRunAction, type Languages } from "./run-action-check.ts";
@@ -43,8 +44,6 @@ const runActionAdmission = (languages: Languages): Admission => ({
   },
 });
 
-const schema = compileSchema(RunAction.schema);
-
 const runActionDocuments = (languages: Languages): DocumentReader => {
   const read: DocumentReader["read"] = ({ value, positionOf }) => {
     const found = collectProblems(positionOf);
@@ -55,28 +54,15 @@ const runActionDocuments = (languages: Languages): DocumentReader => {
       problems: found.problems,
     };
   };
-  return {
-    detect: ({ value }) =>
-      isJsonObject(value) &&
-      value["kind"] === RunAction.kind &&
-      typeof value["apiVersion"] === "string" &&
-      value["apiVersion"].startsWith(`${RunAction.group}/`),
+  return documentReader({
+    detect: (document) =>
+      isJsonObject(document.value) && document.value["kind"] === RunAction.kind && isOfGroup(document, RunAction.group),
     read,
-    references: () => [],
-    lint: (document) => read(document).problems,
-    readTogether: (documents) => documents.map(() => []),
-    lintTogether: (documents) => documents.map(() => []),
-  };
+  });
 };
 
-/** A wrong version hides other problems, a wrong name does not. */
 function checkDocument(document: JsonObject, languages: Languages, report: Report): void {
-  const { apiVersion, metadata } = document;
-  const wanted = apiVersionOf(RunAction);
-  if (apiVersion !== wanted)
-    return report(["apiVersion"], "unknown-version", `expected ${wanted}, found ${JSON.stringify(apiVersion)}`);
-  if (!isJsonObject(metadata)) return report(["metadata"], "required", "metadata with a name are required");
-  checkName(metadata, report);
-  checkUnknown(RunAction.schema, schema, document, report);
+  if (kindOfDocument(document, [RunAction], report) === undefined) return;
+  checkUnknown(RunAction.schema, schemaOf(RunAction), document, report);
   checkRunAction(document, languages, report);
 }
