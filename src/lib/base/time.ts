@@ -41,8 +41,8 @@ let lastInstant: Instant = lastFormatted;
 const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
 /**
- * Reads RFC 3339: `2026-01-31T12:00:00.123+01:00`. Digits beyond milliseconds are dropped; no `:60`, as in Go. An absent
- * text is no instant.
+ * Reads RFC 3339: `2026-01-31T12:00:00.123+01:00`. Digits beyond milliseconds are dropped; no `:60`, as in Go. Without
+ * a text there is no instant.
  */
 export function parseInstant(text: string | undefined): Instant | undefined {
   if (text === undefined) return undefined;

@@ -1,9 +1,8 @@
 import { err, ok, type Result } from "#lib/base/index.ts";
 import { type ApiClient, type Connection, getOrUndefined, isAllowed } from "#kernel/kit/index.ts";
 import { Secret, type Stored } from "#kernel/model/index.ts";
-import type { KnownCluster } from "../policies/topology.ts";
 import { clusterOf, credentialType, readCluster } from "./cluster-secret.ts";
-import type { Clusters } from "./delivery.ts";
+import type { Clusters, KnownCluster } from "./delivery.ts";
 
 export interface ClusterConnectionsOptions {
   /** The controller's own, which may read the Secrets. */

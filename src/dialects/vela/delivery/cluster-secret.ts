@@ -1,7 +1,7 @@
 import { defined, err, objectAt, ok, type Result, textAt } from "#lib/base/index.ts";
 import { type Connection, type Credential, fixedCredential, secretData, secretText } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
-import type { KnownCluster } from "../policies/topology.ts";
+import type { KnownCluster } from "./delivery.ts";
 
 /** Secrets with this label in the system namespace are clusters. */
 export const credentialType = "cluster.core.oam.dev/cluster-credential-type";

@@ -2,13 +2,17 @@ import type { JsonObject, Result } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { KubeObject, Stored } from "#kernel/model/index.ts";
 import type { App, Component } from "../app.ts";
-import type { KnownCluster } from "../policies/topology.ts";
 import type { ComponentHealth, RenderedComponent, RenderedObject } from "../render/rendered.ts";
 
 /** `local` is the control plane itself. Absent namespace: the application's. */
 export interface Placement {
   readonly cluster: string;
   readonly namespace?: string;
+}
+
+export interface KnownCluster {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 export interface Clusters {

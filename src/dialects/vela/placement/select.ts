@@ -9,7 +9,8 @@ import {
   type Result,
 } from "#lib/base/index.ts";
 import { labelsText, textsOf } from "../labels.ts";
-import { type KnownCluster, namesWith } from "../policies/topology.ts";
+import type { KnownCluster } from "../delivery/delivery.ts";
+import { namesWith } from "../policies/topology.ts";
 import { readShare, type SharedEntry } from "./shares.ts";
 
 /** The clusters of every entry of `placement`. An entry that matches none is an error. */

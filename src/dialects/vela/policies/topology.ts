@@ -1,12 +1,7 @@
 import { defined, err, isTrueAt, objectAt, ok, type Result, textAt, textsAt } from "#lib/base/index.ts";
 import type { Policy } from "../app.ts";
-import type { Placement } from "../delivery/delivery.ts";
+import type { KnownCluster, Placement } from "../delivery/delivery.ts";
 import { labelsText, textsOf } from "../labels.ts";
-
-export interface KnownCluster {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-}
 
 /**
  * Where the policies of type `topology` place components, in order and each place once; `local` without any. Clusters
