@@ -231,6 +231,20 @@ describe("series", () => {
     expect(await events()).toHaveLength(10);
   });
 
+  test.each([
+    [1023, 1],
+    [1024, 2],
+  ])("an event repeated after events of %d other objects is %d events", async (others, expected) => {
+    const recorder = recorderThrough(together().through);
+    recorder.record(note());
+    for (let index = 0; index < others; index++)
+      recorder.record(note({ regarding: { ...regardingOf(object), uid: `u${index}` } }));
+    await recorder.flush();
+    recorder.record(note());
+    await recorder.flush();
+    expect(await events()).toHaveLength(others + expected);
+  });
+
   test("after six quiet minutes a new event begins", async () => {
     const recorder = recorderThrough();
     recorder.record(note());
