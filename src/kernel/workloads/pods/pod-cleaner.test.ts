@@ -1,6 +1,6 @@
 import { access, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
 import { temporaryDirectory, createFakeRuntime, type FakeRuntime } from "#kernel/runtimes/testing/index.ts";
 import type { PodObject } from "../pod-types.ts";
@@ -90,6 +90,22 @@ test("its logs go after their retention, with the directory of its name", async 
   await clock.advance(1);
   await goes(join(directory.path, "logs", "default", "p"));
   expect(await readdir(join(directory.path, "logs", "default"))).toEqual([]);
+});
+
+test("the logs of many pods wait for one timer, each for its whole retention", async () => {
+  const timers = vi.spyOn(clock, "after");
+  const pods = await Promise.all(["a", "b", "c"].map((name) => begin(name, name)));
+  for (const pod of pods) {
+    await cleaner.forget(pod.metadata.uid ?? "", paths(pod).logs);
+    await clock.advance(1000);
+  }
+  expect(timers.mock.calls.filter(([delay]) => delay > 1000)).toHaveLength(1);
+  await clock.advance(logRetention - 3001);
+  for (const [index, pod] of pods.entries()) {
+    expect(await isThere(paths(pod).logs)).toBe(true);
+    await clock.advance(index === 0 ? 1 : 1000);
+    await goes(paths(pod).logs);
+  }
 });
 
 test("the logs of another pod of its name stay where they are", async () => {

@@ -2,6 +2,7 @@ import { namesIn } from "#lib/base/index.node.ts";
 import { rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Cancel, type Clock, codeOf, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
+import { Fifo } from "#kernel/kit/index.ts";
 import { hasEnded, type Runtime } from "#kernel/runtimes/index.ts";
 import type { PodObject } from "../pod-types.ts";
 import { logsDirectory, podPaths, podsDirectory, uidOfTask } from "./pod-paths.ts";
@@ -23,7 +24,9 @@ export class PodCleaner {
   readonly #options: PodCleanerOptions;
   readonly #gone = new Set<string>();
   readonly #cancel: Cancel;
-  readonly #retained = new Set<Cancel>();
+  /** Oldest first. */
+  readonly #retained = new Fifo<{ readonly logs: string; readonly until: Millis }>();
+  #cancelWait: Cancel | undefined;
 
   constructor(options: PodCleanerOptions) {
     this.#options = options;
@@ -36,8 +39,7 @@ export class PodCleaner {
   /** Logs whose retention is running stay until the next process starts. */
   close(): void {
     this.#cancel();
-    for (const cancel of this.#retained) cancel();
-    this.#retained.clear();
+    this.#cancelWait?.();
   }
 
   /** For a pod whose end is stored: only its logs are still needed. */
@@ -56,11 +58,20 @@ export class PodCleaner {
     for (const id of await this.#tasksOf(uid)) await runtime.stop(id, 0);
     await this.#finish(uid);
     if (logs === undefined) return;
-    const cancel = clock.after(logRetention, () => {
-      this.#retained.delete(cancel);
-      this.#detach(removeLogs(logs));
-    });
-    this.#retained.add(cancel);
+    this.#retained.push({ logs, until: clock.monotonic() + logRetention });
+    if (this.#cancelWait === undefined) this.#waitForOldest();
+  }
+
+  /** One timer for all: a busy server retains the logs of thousands. */
+  #waitForOldest(): void {
+    const { clock } = this.#options;
+    const oldest = this.#retained.shift();
+    this.#cancelWait =
+      oldest &&
+      clock.after(oldest.until - clock.monotonic(), () => {
+        this.#detach(removeLogs(oldest.logs));
+        this.#waitForOldest();
+      });
   }
 
   /** For tasks and directories that an earlier process has left. */
