@@ -36,6 +36,10 @@ const packages = [
   // The browser that opens the web UI, and a font for it.
   { program: "chromium", name: "chromium" },
   { file: "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", name: "fonts-dejavu-core" },
+  // Archives as people compress them, which servers of files unpack.
+  { program: "xz", name: "xz-utils" },
+  { program: "bzip2", name: "bzip2" },
+  { program: "zstd", name: "zstd" },
   // A client of Kubernetes in another language, for streams into Pods.
   { file: "/usr/lib/python3/dist-packages/kubernetes/__init__.py", name: "python3-kubernetes" },
 ];

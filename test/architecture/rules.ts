@@ -47,6 +47,7 @@ export const rules: readonly Rule[] = [
     because: "lib imports from left to right: base, yaml, json, text, schema, cel",
   },
   { folder: "src/lib/cel", mayImport: lib, because: "lib knows nothing of workflows" },
+  { folder: "src/lib/jsonschema", mayImport: lib, because: "lib knows nothing of workflows" },
   { folder: "src/kernel/model", mayImport: lib, because: "the model stands on lib alone" },
   {
     folder: "src/kernel/specs",
@@ -228,7 +229,7 @@ export const homes: Readonly<Record<string, string>> = {
   saxes: "src/dialects/wharf",
   nodemailer: "src/kernel/couriers",
   "jq-wasm": "src/dialects/rebar",
-  ajv: "src/dialects/rebar",
+  ajv: "src/lib/jsonschema",
   tweetnacl: "src/dialects/rebar/secure",
   preact: "src/app/ui/page",
   "@preact/signals": "src/app/ui/page",

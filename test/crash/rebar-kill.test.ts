@@ -70,7 +70,7 @@ async function end({ process: child }: Agent): Promise<void> {
 }
 
 async function list<T>(collection: "machines" | "jobs"): Promise<readonly T[]> {
-  return (await client.get([collection], AbortSignal.timeout(60_000))) as unknown as readonly T[];
+  return (await client.get([collection], AbortSignal.timeout(patienceMs))) as unknown as readonly T[];
 }
 
 beforeAll(async () => {
@@ -83,7 +83,7 @@ beforeAll(async () => {
     meta: { Name: "content-fleet", Version: "v1.0.0" },
     sections: { tasks, stages: { fleet: { Tasks: taskNames } }, workflows: { fleet: { Stages: ["fleet"] } } },
   };
-  await client.call("POST", ["contents"], { body: content, signal: AbortSignal.timeout(60_000) });
+  await client.call("POST", ["contents"], { body: content, signal: AbortSignal.timeout(patienceMs) });
 });
 
 afterAll(async () => {
@@ -160,7 +160,7 @@ async function live(name: string, strikes: readonly (typeof kinds)[number][]): P
   const machines: string[] = [];
   for (let at = 0; at < size; at++) {
     const body = { Name: `${name}-${at}`, Workflow: "fleet" };
-    const { json } = await client.call("POST", ["machines"], { body, signal: AbortSignal.timeout(60_000) });
+    const { json } = await client.call("POST", ["machines"], { body, signal: AbortSignal.timeout(patienceMs) });
     machines.push((json as unknown as Machine).Uuid);
   }
   const agents = machines.map(startAgent);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
 import { isAlive, lockOwner } from "#lib/base/index.node.ts";
+import { rounds } from "./rounds.ts";
 import { within } from "./within.ts";
 
 export const root: string = fileURLToPath(new URL("../../", import.meta.url));
@@ -57,7 +58,7 @@ export const cleanEnvironment = (more: Readonly<Record<string, string>> = {}): R
 const longestMs = 100_000;
 const hung = ` (killed: no end within ${longestMs / 1000} s)`;
 /** Starting and stopping a server on the busiest machine. */
-const serverMs = 60_000;
+const serverMs = rounds(60_000, 300_000);
 
 /** Runs a program to its end, which is killed when it hangs; never rejects for what it says or how it ends. */
 export function exec(program: string, args: readonly string[], options: ExecOptions = {}): Promise<Finished> {

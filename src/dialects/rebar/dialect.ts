@@ -6,7 +6,7 @@ import { documents } from "./document.ts";
 import { kindOf, kinds } from "./kinds.ts";
 import { agents } from "./local-agents.ts";
 import type { RebarOptions } from "./options.ts";
-import { runCommands } from "./run-commands.ts";
+import { runCommands } from "./run-actions.ts";
 import { refusalOf, viewMachine } from "./view.ts";
 
 const machine = { group: kindOf.machines.group, kind: kindOf.machines.kind };

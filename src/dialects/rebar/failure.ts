@@ -24,6 +24,13 @@ export class Refused extends SlipwayError {
   }
 }
 
+/** 422 for messages of object validation, each prefixed with the key. */
+export const unsoundObject = (collection: string, key: string, messages: readonly string[]): ModelError =>
+  refusal(422, "ValidationError", collection, key, ...messages.map((message) => `${key}: ${message}`));
+
+export const alreadyExists = (collection: string, key: string): ModelError =>
+  refusal(409, "CREATE", collection, key, "already exists");
+
 export const refusal = (
   Code: number,
   Type: string,

@@ -9,8 +9,7 @@ import type { ByteLogs } from "#kernel/streams/index.ts";
 import { openRebarApi, type RebarApi } from "./api/open-rebar-api.ts";
 import { type OpenContextsOptions, openContexts } from "./contexts/open-contexts.ts";
 import { infoOf } from "./api/info.ts";
-import { renderTokens } from "./api/render-tokens.ts";
-import { makeToken } from "./api/tokens.ts";
+import { makeToken, renderTokens } from "./api/tokens.ts";
 import { openJobLogs } from "./job-logs.ts";
 import { defaultNamespace } from "./kinds.ts";
 import { MachineAgents } from "./machine-agents.ts";
@@ -101,7 +100,14 @@ async function openParts(parts: ServerParts) {
   const stop = new AbortController();
   const logs = openJobLogs(join(directory, "job-logs"));
   const place: { now: RenderPlace | undefined } = { now: undefined };
-  const renderer = createRenderer({ templates, place: placeOf(() => place.now) });
+  const renderer = createRenderer({
+    templates,
+    /** Renderings come after the listeners are open. */
+    get place() {
+      if (place.now === undefined) throw new Error("the server is starting");
+      return place.now;
+    },
+  });
   const late: { actions?: Actions } = {};
   const { namespace } = options;
   const store = await openRebarStore({
@@ -139,28 +145,6 @@ function endOf(command: string, outcome: ActionOutcome): ActionEnd {
   }
   const head = outcome.kind === "failed" ? `Action invoke ${command} failed` : `Action ${command} validation failed:`;
   return { isOk: false, log: `${[head, outcome.reason, outcome.output].filter((line) => line !== "").join("\n")}\n` };
-}
-
-/** Renderings come after the listeners are open, except for those of a store without any. */
-function placeOf(now: () => RenderPlace | undefined): RenderPlace {
-  const there = (): RenderPlace => {
-    const place = now();
-    if (place === undefined) throw new Error("the server is starting");
-    return place;
-  };
-  return {
-    get provisionerUrl() {
-      return there().provisionerUrl;
-    },
-    get apiUrl() {
-      return there().apiUrl;
-    },
-    machineToken: (machine, seconds) => there().machineToken(machine, seconds),
-    profileToken: (profile, seconds) => there().profileToken(profile, seconds),
-    open: (owner, sealed) => there().open(owner, sealed),
-    info: () => there().info?.() ?? {},
-    hasTree: (path) => there().hasTree?.(path) === true,
-  };
 }
 
 async function openListeners(parts: ServerParts, opened: Opened, address: string, agents: MachineAgents | undefined) {

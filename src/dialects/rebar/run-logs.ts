@@ -1,12 +1,10 @@
-import { type Millis, sleep } from "#lib/base/index.ts";
+import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
 import type { LogOpener } from "#kernel/dialect/index.ts";
-import type { ByteLogs, LogRequest } from "#kernel/streams/index.ts";
+import { ByteLogReader } from "#kernel/streams/index.ts";
 import { badRequest, type KubeObject } from "#kernel/model/index.ts";
-import type { Clock } from "#lib/base/index.ts";
 import type { Job } from "./objects.ts";
 import type { RebarServer } from "./open-server.ts";
 import { entryIds, stateOf } from "./state.ts";
-import { LineStarts } from "./line-starts.ts";
 import type { World } from "./world.ts";
 
 /** The last block of a log may arrive after the job's end. */
@@ -16,26 +14,24 @@ const mostJobs = 10_000;
 
 /** Reads the subresource `log` of machines: the newest job of an entry of the task list. */
 export const openJobLog = (server: Promise<RebarServer>, clock: Clock): LogOpener => {
-  const starts = new LineStarts();
+  const reader = server.then(({ logs }) => new ByteLogReader(logs));
+  // Who asks for a log says why there is none.
+  reader.catch(() => undefined);
   return async (object, part, request) => {
     if (request.timestamps === true) throw badRequest("lines in logs of jobs have no times");
     const { store, logs } = await server;
     const job = jobOf(store.world, object, part);
-    // The first bytes may be still to come: a log begins with a line of its own.
-    if (request.follow === true) await logs.append(job.Uuid, new Uint8Array());
-    const size = await logs.size(job.Uuid);
-    if (size === undefined) throw badRequest(`job ${job.Uuid} of ${JSON.stringify(part)} has no log yet`);
-    const isNumbered = request.numbered === true;
-    const from =
-      isNumbered && request.fromLine !== undefined
-        ? await starts.before(logs, job.Uuid, size, request.fromLine)
-        : request.tailLines === undefined
-          ? 0
-          : await tailStart(logs, job.Uuid, size, request.tailLines);
-    const line = isNumbered ? await starts.lineAt(logs, job.Uuid, size, from) : 0;
-    const bytes =
-      request.follow === true ? followed(await server, job.Uuid, from, clock, request) : logs.read(job.Uuid, from);
-    return limited(isNumbered ? numbered(bytes, line) : bytes, request.limitBytes ?? Number.POSITIVE_INFINITY);
+    if (request.follow === true) {
+      // The first bytes may be still to come: a log begins with a line of its own.
+      await logs.append(job.Uuid, new Uint8Array());
+      return followed(store, job.Uuid, clock, async (over) => {
+        const until = request.signal === undefined ? over : AbortSignal.any([over, request.signal]);
+        return (await (await reader).read(job.Uuid, request, until)) ?? [];
+      });
+    }
+    const bytes = await (await reader).read(job.Uuid, request);
+    if (bytes === undefined) throw badRequest(`job ${job.Uuid} of ${JSON.stringify(part)} has no log yet`);
+    return bytes;
   };
 };
 
@@ -58,30 +54,12 @@ function jobOf(world: World, object: KubeObject, part: string): Job {
   throw badRequest(`no job was made for ${JSON.stringify(part)} in this pass of the task list`);
 }
 
-/** Where the last lines begin. A newline at the very end ends the last line. */
-async function tailStart(logs: ByteLogs, job: string, size: number, lines: number): Promise<number> {
-  if (lines === 0) return size;
-  const block = 65_536;
-  let found = 0;
-  for (let end = size; end > 0; end = Math.max(0, end - block)) {
-    const start = Math.max(0, end - block);
-    const pieces: Uint8Array[] = [];
-    for await (const piece of logs.read(job, start, end)) pieces.push(piece);
-    const bytes = Buffer.concat(pieces);
-    for (let at = bytes.length - 1; at >= 0; at--) {
-      if (bytes[at] !== 10 || start + at === size - 1) continue;
-      if (++found === lines) return start + at + 1;
-    }
-  }
-  return 0;
-}
-
+/** What `read` gives until the job is over. */
 async function* followed(
-  { store, logs }: RebarServer,
+  store: RebarServer["store"],
   job: string,
-  start: number,
   clock: Clock,
-  { signal }: LogRequest,
+  read: (over: AbortSignal) => Promise<AsyncIterable<Uint8Array> | readonly Uint8Array[]>,
 ): AsyncGenerator<Uint8Array> {
   const over = new AbortController();
   const isOver = (): boolean =>
@@ -98,31 +76,9 @@ async function* followed(
   });
   try {
     endSoon();
-    const ends = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
-    yield* logs.follow(job, start, ends);
+    yield* await read(over.signal);
   } finally {
     leave();
     over.abort();
-  }
-}
-
-async function* limited(bytes: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
-  let left = most;
-  for await (const piece of bytes) {
-    yield piece.length > left ? piece.subarray(0, left) : piece;
-    left -= piece.length;
-    if (left <= 0) return;
-  }
-}
-
-/** Lines of jobs have neither times nor streams. */
-async function* numbered(bytes: AsyncIterable<Uint8Array>, line: number): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(`${line}\n`);
-  let isStart = true;
-  for await (const piece of bytes) {
-    if (piece.length === 0) continue;
-    const text = Buffer.from(piece).toString("latin1");
-    yield Buffer.from(`${isStart ? "- - F " : ""}${text.replaceAll(/\n(?!$)/g, "\n- - F ")}`, "latin1");
-    isStart = text.endsWith("\n");
   }
 }

@@ -5,3 +5,4 @@ export * from "./unpack.ts";
 export * from "./words.ts";
 export * from "./read-tar.ts";
 export { type ArchiveEntry, readArchive } from "./read-archive.ts";
+export { BlobRefusal, BlobStore, segmentsOf } from "./blob-store.ts";

@@ -17,5 +17,5 @@ export { lastResponse } from "./last-response.ts";
 export { meantOf, notedAt, type NotedServer, notedServers, noteServer } from "./noted-servers.ts";
 export { openDoor } from "./open-door.ts";
 export { DoorRefusal, type FormRefusal, type RefusalForm, type RefusalKind } from "./refusal.ts";
-export { readTokenFile, serverToken } from "./token-file.ts";
+export { keptOnce, readTokenFile, serverToken } from "./token-file.ts";
 export type { KeyPair } from "./x509.ts";

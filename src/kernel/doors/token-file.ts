@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { link, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { codeOf, messageOf, SlipwayError } from "#lib/base/index.ts";
 import { makeDirectories, refuseShared } from "#lib/base/index.node.ts";
 
@@ -21,9 +21,18 @@ export interface ServerToken {
 export async function serverToken(directory: string, named?: string, flag = ""): Promise<ServerToken> {
   if (named !== undefined) return { token: await readTokenFile(named, flag), file: named };
   const file = join(directory, "auth-token");
-  await makeDirectories(directory, 0o700);
+  await keptOnce(file, randomBytes(32).toString("base64url"));
+  return { token: await readTokenFile(file, flag), file };
+}
+
+/**
+ * Writes a secret unless the file is there already: of servers that start at the same time the first one's counts.
+ * Rejects with `insecure-permissions` for a file that others may read.
+ */
+export async function keptOnce(file: string, secret: string): Promise<void> {
+  await makeDirectories(dirname(file), 0o700);
   const next = `${file}.${randomBytes(6).toString("hex")}.next`;
-  await writeFile(next, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600 });
+  await writeFile(next, `${secret}\n`, { mode: 0o600 });
   try {
     await link(next, file);
   } catch (thrown) {
@@ -32,7 +41,6 @@ export async function serverToken(directory: string, named?: string, flag = ""):
     await rm(next, { force: true });
   }
   await refuseShared(file);
-  return { token: await readTokenFile(file, flag), file };
 }
 
 /**

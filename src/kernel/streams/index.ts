@@ -1,3 +1,4 @@
+export { ByteLogReader } from "./byte-log-reader.ts";
 export { ByteLogs, type ByteLogsOptions } from "./byte-logs.ts";
 export { fileName } from "./file-name.ts";
 export { endOfReceived } from "./followed-end.ts";

@@ -18,4 +18,5 @@ export * from "./one-line.ts";
 export * from "./problem.ts";
 export * from "./random.ts";
 export * from "./result.ts";
+export { shellQuoted } from "./shell.ts";
 export * from "./time.ts";

@@ -65,18 +65,10 @@ export interface Transition {
 const initPause: Millis = 30_000;
 const failurePause: Millis = 5_000;
 
-export const knownOf = (machine: Machine): KnownMachine => ({
-  Uuid: machine.Uuid,
-  Name: machine.Name,
-  Workflow: machine.Workflow,
-  Stage: machine.Stage,
-  BootEnv: machine.BootEnv,
-  Context: machine.Context,
-  Tasks: machine.Tasks,
-  CurrentTask: machine.CurrentTask,
-  Runnable: machine.Runnable,
-  Available: machine.Available,
-});
+export const knownOf = (machine: Machine): KnownMachine => {
+  const { Uuid, Name, Workflow, Stage, BootEnv, Context, Tasks, CurrentTask, Runnable, Available } = machine;
+  return { Uuid, Name, Workflow, Stage, BootEnv, Context, Tasks, CurrentTask, Runnable, Available };
+};
 
 /** Whether a wait ends with this machine. */
 export function isMet({ at, machine: known }: AgentState, seen: KnownMachine, context: string): boolean {

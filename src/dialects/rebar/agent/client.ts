@@ -263,3 +263,7 @@ export async function fetchObject<T extends object = JsonObject>(
 
 /** An object of the server by its type: the server has checked it. */
 export const decoded = <T extends object>(object: unknown): T => object as T;
+
+/** Operations of a JSON patch. */
+export const test = (path: string, value: JsonValue) => ({ op: "test", path, value });
+export const replace = (path: string, value: JsonValue) => ({ op: "replace", path, value });

@@ -12,7 +12,7 @@ import {
   type Observation,
   startOf,
 } from "./agent-state.ts";
-import { decoded, fetchObject, isRefused, isUnreachable, type RebarClient } from "./client.ts";
+import { decoded, fetchObject, isRefused, isUnreachable, type RebarClient, replace, test } from "./client.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { AgentJournal } from "./journal.ts";
 import { type GivenJob, runJob } from "./run-job.ts";
@@ -308,6 +308,3 @@ class MachineAgent {
     );
   }
 }
-
-const test = (path: string, value: JsonValue) => ({ op: "test", path, value });
-const replace = (path: string, value: JsonValue) => ({ op: "replace", path, value });

@@ -3,7 +3,7 @@ import { type Clock, isJsonObject, type JsonObject, type JsonValue, messageOf, t
 import { Refused } from "../failure.ts";
 import type { Job, Task } from "../objects.ts";
 import type { JobAction } from "../render.ts";
-import { fetchObject, isRefused, type RebarClient } from "./client.ts";
+import { fetchObject, isRefused, type RebarClient, replace, test } from "./client.ts";
 import { endingAfter, endingOfCode, exitStateOf, type JobEnding } from "./exit-codes.ts";
 import { helperScript } from "./helper.ts";
 import { JobLog } from "./job-log.ts";
@@ -220,8 +220,6 @@ async function report(job: GivenJob, ending: JobEnding, log: JobLog, parts: JobP
   await log.line(`Task ${job.Workflow}:${job.Stage}:${job.Task} is ${ending.state}`);
 }
 
-const test = (path: string, value: JsonValue) => ({ op: "test", path, value });
-const replace = (path: string, value: JsonValue) => ({ op: "replace", path, value });
 
 async function patchJob({ client, signal }: JobParts, { Uuid }: Job, body: JsonValue): Promise<void> {
   await client.call("PATCH", ["jobs", Uuid], { body, signal });

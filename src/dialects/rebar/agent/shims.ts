@@ -1,5 +1,6 @@
 import { access, constants, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
+import { shellQuoted } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 
 /** Programs that scripts of public content call. `jq` and `drpjq` are one program. */
@@ -15,7 +16,7 @@ export async function writeShims(directory: string, slipway: readonly string[], 
   if (missing.length === 0) return path;
   await makeDirectories(directory, 0o755);
   for (const name of missing) {
-    const words = [...slipway, "rebar", programs[name] ?? name, "--"].map(quoted).join(" ");
+    const words = [...slipway, "rebar", programs[name] ?? name, "--"].map(shellQuoted).join(" ");
     await writeFile(join(directory, name), `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 });
   }
   return path === "" ? directory : `${directory}${delimiter}${path}`;
@@ -31,6 +32,3 @@ async function isFound(name: string, path: string): Promise<boolean> {
   }
   return false;
 }
-
-/** For a POSIX shell. */
-const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,7 +1,7 @@
+import { BlobRefusal, type BlobStore, segmentsOf } from "#kernel/artifacts/index.ts";
 import { sendBytes } from "#kernel/doors/index.ts";
 import { refusal, Refused } from "../failure.ts";
 import { isType } from "./bodies.ts";
-import { BlobRefusal, type BlobStore, segmentsOf } from "./blob-store.ts";
 import { type Answered, type Call, created, demand, done, found, isRead, isSet, noRoute, notFound } from "./call.ts";
 
 /** `/files` and `/isos`: content that machines download. */

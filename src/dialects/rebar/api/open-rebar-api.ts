@@ -1,36 +1,22 @@
-import { type Clock, type JsonObject, isJsonObject, type Logger, messageOf } from "#lib/base/index.ts";
+import { type JsonObject, isJsonObject, messageOf } from "#lib/base/index.ts";
+import { BlobStore } from "#kernel/artifacts/index.ts";
 import { type Door, type KeyPair, openDoor } from "#kernel/doors/index.ts";
 import type { Upgrade } from "#kernel/websocket/index.ts";
 import { join } from "node:path";
-import type { Accounts, SecureParams } from "../accounts.ts";
 import { EventStreams } from "../events/event-stream.ts";
 import { Refused } from "../failure.ts";
-import type { JobLogs } from "../logs.ts";
 import type { Collection } from "../objects.ts";
-import type { Actions } from "../plugins/actions.ts";
-import type { AgentPresence } from "../machine-agents.ts";
-import type { Renderer } from "../render.ts";
-import type { RebarStore } from "../store.ts";
-import { BlobStore } from "./blob-store.ts";
 import type { Call } from "./call.ts";
 import { Callers, unknownCaller } from "./callers.ts";
 import { apiHandler, prefix, targetOf } from "./handler.ts";
 import type { ServerFacts } from "./info.ts";
 import { KeptOpen } from "./kept-open.ts";
 import { decodeParams, type Owned } from "./params.ts";
-import type { ApiParts } from "./parts.ts";
+import type { ApiGrounds, ApiParts } from "./parts.ts";
 import { staticHandler } from "./static-server.ts";
 import { isParamOwner } from "./wire.ts";
 
-export interface RebarApiOptions {
-  readonly store: RebarStore;
-  readonly renderer: Renderer;
-  readonly logs: JobLogs;
-  readonly accounts: Accounts;
-  readonly secure: SecureParams;
-  readonly actions: Actions;
-  /** Told of the agents of machines that ask. */
-  readonly agents?: AgentPresence;
+export interface RebarApiOptions extends ApiGrounds {
   /** Keeps `files` and `isos`. */
   readonly dataDirectory: string;
   /** Of `/api/v3`: `127.0.0.1:8092`. */
@@ -39,8 +25,6 @@ export interface RebarApiOptions {
   readonly http: { readonly address: string } | undefined;
   /** What `/info` says besides the ports. */
   readonly facts: Omit<ServerFacts, "apiPort" | "filePort">;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 export interface RebarApi {
@@ -106,23 +90,16 @@ const openFiles = async (
       });
 
 function partsOf(options: RebarApiOptions, facts: () => ServerFacts): ApiParts {
-  const { store, renderer, logs, accounts, secure, actions, agents, dataDirectory, clock, log } = options;
+  const { store, accounts, secure, dataDirectory, clock } = options;
+  const files = (name: string) => new BlobStore(join(dataDirectory, name));
   return {
-    store,
-    renderer,
-    logs,
-    accounts,
-    secure,
-    actions,
-    agents,
-    files: new BlobStore(join(dataDirectory, "files")),
-    isos: new BlobStore(join(dataDirectory, "isos")),
-    trees: new BlobStore(join(dataDirectory, "trees")),
+    ...options,
+    files: files("files"),
+    isos: files("isos"),
+    trees: files("trees"),
     callers: new Callers({ world: store.world, accounts, clock }),
     keptOpen: new KeptOpen(),
     facts,
-    clock,
-    log,
     decoded: (call, collection, key, object) => decoded({ secure, store }, call, collection, key, object),
   };
 }

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, jsonEquals, type JsonValue } from "#lib/base/index.ts";
 import { applyJsonPatch, formatPointer, parsePointer } from "#lib/json/index.ts";
 import { refusal, Refused } from "../failure.ts";
+import { computed } from "../model/fields.ts";
 
 /** Of the original, which clients show: for objects, and for maps of params and metadata. */
 export type PatchWords = "Patch error" | "Patch failed to apply";
@@ -38,19 +39,7 @@ export function pointersOfPatch(patch: JsonValue): readonly string[] {
   });
 }
 
-/** Computed by the server: what clients send is ignored. */
-const computed: ReadonlySet<string> = new Set([
-  "Validated",
-  "Available",
-  "Errors",
-  "ReadOnly",
-  "Bundle",
-  "Endpoint",
-  "Partial",
-  "WorkflowComplete",
-]);
-
-/** The pointers at which a whole new object differs from the old one. */
+/** The pointers at which a whole new object differs from the old one; what is computed of it is ignored. */
 export function changedPointers(old: JsonObject, sent: JsonObject): readonly string[] {
   return [...new Set([...Object.keys(old), ...Object.keys(sent)])].flatMap((name) => {
     const pointer = formatPointer([name]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
 import { MemoryWorld } from "../testing/memory-world.ts";
-import { renderTokens } from "./render-tokens.ts";
+import { renderTokens } from "./tokens.ts";
 import { openToken } from "./tokens.ts";
 
 test("tokens of templates are tokens of the API, for as long as they say", () => {

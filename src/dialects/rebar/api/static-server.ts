@@ -1,9 +1,9 @@
 import { messageOf, serializer } from "#lib/base/index.ts";
+import { BlobRefusal, type BlobStore, segmentsOf } from "#kernel/artifacts/index.ts";
 import { DoorRefusal, sendBytes } from "#kernel/doors/index.ts";
 import type { Machine, TemplateInfo } from "../objects.ts";
 import type { JobAction, RenderSubject } from "../render.ts";
 import type { World } from "../world.ts";
-import { BlobRefusal, type BlobStore, segmentsOf } from "./blob-store.ts";
 import { type Exchange, targetOf } from "./handler.ts";
 import type { ApiParts } from "./parts.ts";
 import { Readable } from "node:stream";

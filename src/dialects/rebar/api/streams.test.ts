@@ -202,6 +202,7 @@ test("an archive is unpacked beside itself; one with links or paths that lead ou
     ["tar", (bytes) => bytes],
     ["xz", (bytes) => execFileSync("xz", ["-c"], { input: bytes })],
     ["bz2", (bytes) => execFileSync("bzip2", ["-c"], { input: bytes })],
+    ["zst", (bytes) => execFileSync("zstd", ["-qc"], { input: bytes })],
   ] as const satisfies readonly (readonly [string, (bytes: Buffer) => Buffer])[];
   for (const [name, packed] of packings) {
     const bytes = packed(await plain([["inner", name]]));

@@ -1,5 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { isJsonObject, type Instant, type JsonObject, numberAt, textAt, textsAt } from "#lib/base/index.ts";
+import type { Clock, Instant } from "#lib/base/index.ts";
+import type { Accounts } from "../accounts.ts";
+import type { RenderPlace } from "../render.ts";
 import type { World } from "../world.ts";
 
 /** Whom a token speaks for. `by` is the user who asked for it: changing that user's secret revokes it, too. */
@@ -72,38 +74,15 @@ function ownSecret(world: World, subject: TokenSubject): string | undefined {
   }
 }
 
+/** Nothing but its signature says that it is one of this server's. */
 function readPayload(payload: string): OpenedToken | undefined {
   try {
-    const value: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
-    if (!isJsonObject(value)) return undefined;
-    const subject = readSubject(value);
-    const expires = numberAt(value, "expires");
-    return subject === undefined || expires === undefined ? undefined : { subject, expires };
+    const { expires, ...subject } = JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as TokenSubject & {
+      readonly expires?: unknown;
+    };
+    return typeof expires === "number" ? { subject, expires } : undefined;
   } catch {
-    // Not a token of this server.
     return undefined;
-  }
-}
-
-function readSubject(value: JsonObject): TokenSubject | undefined {
-  const [name, machine, job, profile] = ["name", "machine", "job", "profile"].map((member) => textAt(value, member));
-  const by = textAt(value, "by");
-  const grantor = by === undefined ? {} : { by };
-  switch (textAt(value, "kind") ?? "") {
-    case "user": {
-      const roles = value["roles"] === undefined ? {} : { roles: textsAt(value, "roles") };
-      return name === undefined ? undefined : { kind: "user", name, ...roles, ...grantor };
-    }
-    case "machine":
-      return machine === undefined ? undefined : { kind: "machine", machine, ...grantor };
-    case "job":
-      return machine === undefined || job === undefined ? undefined : { kind: "job", machine, job, ...grantor };
-    case "profile":
-      return profile === undefined ? undefined : { kind: "profile", profile, ...grantor };
-    case "create":
-      return { kind: "create", ...grantor };
-    default:
-      return undefined;
   }
 }
 
@@ -126,4 +105,19 @@ export function readTtl(text: string): number | undefined {
   const [, count = "", unit = ""] = /^(\d{1,12})(|s|m|h|d|w|mo|y)$/.exec(text.trim()) ?? [];
   const seconds = unitSeconds[unit];
   return count === "" || seconds === undefined ? undefined : Math.min(Number(count) * seconds, mostSeconds);
+}
+
+/** Tokens for templates, which nobody but the server grants. */
+export function renderTokens(
+  accounts: Pick<Accounts, "tokenKey">,
+  world: World,
+  clock: Clock,
+): Pick<RenderPlace, "machineToken" | "profileToken"> {
+  const make = (subject: TokenSubject, seconds: number) =>
+    makeToken(accounts.tokenKey, world, subject, clock.now() + seconds * 1000);
+  return {
+    machineToken: (machine, seconds) =>
+      make(machine === undefined ? { kind: "create" } : { kind: "machine", machine: machine.Uuid }, seconds),
+    profileToken: (profile, seconds) => make({ kind: "profile", profile }, seconds),
+  };
 }

@@ -1,7 +1,9 @@
+import { tmpdir } from "node:os";
 import type { Clock, Logger } from "#lib/base/index.ts";
+import { openHostPlace } from "../agent/host-place.ts";
 import { runAgent } from "../agent/run-agent.ts";
 import type { WorkPlace } from "../agent/work-place.ts";
-import type { AgentAccess } from "./engine.ts";
+import type { AgentAccess, ContextEngine } from "./engine.ts";
 import { openContainerPlace, type Programs } from "./programs.ts";
 import type { WantedAgent } from "./wanted.ts";
 
@@ -56,3 +58,25 @@ export async function runEmbedded(
     client.close();
   }
 }
+
+interface HostEngineOptions extends EmbeddedOptions {
+  /** What scripts inherit: PATH, HOME and the like. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/**
+ * Contexts with `Engine: host`: scripts run as the user of this server, so that whoever may write tasks may do what
+ * this server may. Only where an option allows it. Scripts end with the server; nothing is left for a later one.
+ */
+export const hostContexts = (options: HostEngineOptions): ContextEngine => ({
+  async run(agent, signal) {
+    const place = await openHostPlace({ temporary: tmpdir(), ...options });
+    try {
+      await runEmbedded(agent, place, options, signal);
+    } finally {
+      await place.close();
+    }
+  },
+  sweep: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+});

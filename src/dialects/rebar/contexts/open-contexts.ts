@@ -7,8 +7,8 @@ import { RebarClient } from "../agent/client.ts";
 import type { RebarStore } from "../store.ts";
 import { type ContextsController, startContexts } from "./contexts-controller.ts";
 import { DockerContexts } from "./docker-engine.ts";
+import { hostContexts } from "./embedded.ts";
 import type { AgentAccess, ContextEngine } from "./engine.ts";
-import { hostContexts } from "./host-engine.ts";
 import { KubernetesContexts } from "./kubernetes-engine.ts";
 
 export interface OpenContextsOptions {

@@ -1,4 +1,4 @@
-import { type Logger, messageOf } from "#lib/base/index.ts";
+import { type Logger, messageOf, shellQuoted } from "#lib/base/index.ts";
 import type { Running, WorkPlace } from "../agent/work-place.ts";
 
 /** Starts programs in one container. */
@@ -55,7 +55,7 @@ const killing = 'read -r group < "$1/.process-group" && kill -s KILL -- "-$group
 const exportsOf = (env: Readonly<Record<string, string>>): string =>
   Object.entries(env)
     .filter(([name]) => /^[A-Za-z_]\w*$/.test(name))
-    .map(([name, value]) => `export ${name}='${value.replaceAll("'", `'\\''`)}'\n`)
+    .map(([name, value]) => `export ${name}=${shellQuoted(value)}\n`)
     .join("");
 
 /** The output of a script; rejects unless it ends with 0. */

@@ -26,7 +26,11 @@ const valueMap = mapOf(anything);
 const values: Reader = (value, at, problems) => (isJsonObject(value) ? value : valueMap(value, at, problems));
 
 /** In no spec, since the server computes them. */
-const computed: Fields = {
+export const computed: ReadonlySet<string> = new Set(
+  "Validated Available Errors ReadOnly Endpoint Bundle Partial WorkflowComplete".split(" "),
+);
+
+const ofAll: Fields = {
   Validated: flag,
   Available: flag,
   Errors: texts,
@@ -80,7 +84,7 @@ const readersOf = (properties: Readonly<Record<string, Schema>>): Fields =>
 function fieldsIn(collection: Collection): Fields {
   const spec = kindOf[collection].schema.properties?.["spec"]?.properties ?? {};
   const onWire = Object.fromEntries(Object.entries(spec).filter(([name]) => /^[A-Z]/.test(name)));
-  return { ...computed, ...readersOf(onWire), ...special[collection] };
+  return { ...ofAll, ...readersOf(onWire), ...special[collection] };
 }
 
 /** The wire fields of every collection, with the default of each. */

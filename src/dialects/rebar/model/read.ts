@@ -49,6 +49,15 @@ export function readObject<C extends Collection>(
   return ok(object as unknown as ObjectOf[C]);
 }
 
+/** An object of the server's own, with defaults for the rest. */
+export const made = <C extends Collection>(collection: C, given: Partial<ObjectOf[C]>): ObjectOf[C] => {
+  const { ReadOnly = false, Bundle = "BackingStore" } = given;
+  // Every field is JSON.
+  const read = readObject(collection, given as JsonObject);
+  if (!read.ok) throw new Error(read.error.Messages.join("; "));
+  return { ...read.value, ReadOnly, Bundle };
+};
+
 const computed = (old: JsonObject | undefined): JsonObject => ({
   Validated: true,
   Available: old?.["Available"] ?? true,

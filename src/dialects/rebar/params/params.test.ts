@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject, JsonValue } from "#lib/base/index.ts";
 import { MemoryWorld } from "../testing/memory-world.ts";
-import { compileSchema } from "./json-schema.ts";
+import { compileSchema } from "#lib/jsonschema/index.ts";
 import { aggregateParams, composeParam, findParam, type ParamOwner } from "./lookup.ts";
 import { isSealed, valueErrors } from "./values.ts";
 

@@ -2,7 +2,7 @@ import { isJsonObject, jsonEquals, type JsonValue, valueAt } from "#lib/base/ind
 import { isBase64 } from "#lib/schema/index.ts";
 import type { Param, Params } from "../objects.ts";
 import type { World } from "../world.ts";
-import { compileSchema } from "./json-schema.ts";
+import { compileSchema } from "#lib/jsonschema/index.ts";
 
 /** Whether a value is SecureData: `Key`, `Nonce` and `Payload` in base64. */
 export const isSealed = (value: JsonValue | undefined): boolean =>

@@ -4,8 +4,6 @@ import type { World } from "../world.ts";
 import type { Closure, Renderable } from "./closure.ts";
 import type { Learned } from "./learned.ts";
 import type { Part, Parts } from "./parts.ts";
-import { localRepoOf, repositories } from "./local-repo.ts";
-import { tokenOf } from "./tokens.ts";
 import type { MachineValues } from "./values.ts";
 
 export interface RenderQuestion {
@@ -97,4 +95,46 @@ function tokensOf(
     if (token !== undefined) tokens.push([name, token]);
   }
   return Object.fromEntries(tokens);
+}
+
+const infiniteSeconds = 3 * 365 * 24 * 3600;
+/** What 0 means for tokens of profiles. */
+const longestSeconds = 2_000_000_000;
+
+/** The token that the module asks for by this name (`go/rebar/data.go`); undefined if the machine gets none. */
+function tokenOf(
+  name: string,
+  machine: Machine | undefined,
+  world: World,
+  place: RenderPlace,
+): string | undefined {
+  if (name === "known") {
+    const { knownTokenTimeout, unknownTokenTimeout } = world.prefs;
+    return place.machineToken(machine, Number(machine === undefined ? unknownTokenTimeout : knownTokenTimeout));
+  }
+  if (machine === undefined) return undefined;
+  if (name === "infinite") return place.machineToken(machine, infiniteSeconds);
+  const [, seconds, profile] = /^profile:(-?\d+):(.*)$/s.exec(name) ?? [];
+  if (profile === undefined || !machine.Profiles.includes(profile)) return undefined;
+  // Clients know this text.
+  if (world.get("profiles", profile) === undefined) return "InvalidTokenNotAllowedNoProfile";
+  return place.profileToken(profile, Number(seconds) > 0 ? Number(seconds) : longestSeconds);
+}
+
+/** The param that templates find repositories in. */
+const repositories = "package-repositories";
+
+/** The installation tree that this server has for the machine's system, as a repository; undefined: none. */
+function localRepoOf(
+  machine: Machine | undefined,
+  world: World,
+  place: Pick<RenderPlace, "hasTree">,
+  provisionerUrl: string,
+): { readonly tag: string; readonly arch: string; readonly url: string } | undefined {
+  if (machine === undefined || machine.OS === "" || place.hasTree === undefined) return undefined;
+  const arch = machine.Arch === "amd64" ? "" : `/${machine.Arch}`;
+  const path = `${machine.OS}${arch}/install`;
+  if (!place.hasTree(path)) return undefined;
+  const bootEnv = world.all("bootenvs").find(({ OS }) => OS.Name === machine.OS);
+  return { tag: bootEnv?.Name ?? machine.OS, arch: machine.Arch, url: `${provisionerUrl}/${path}` };
 }

@@ -2,9 +2,9 @@ import { type Clock, err, ok, type Result, systemClock } from "#lib/base/index.t
 import type { TemplateFailure } from "#kernel/template/index.ts";
 import { type ModelError, refusal } from "../failure.ts";
 import type { JobAction, RenderPlace, Renderer, RenderSubject } from "../render.ts";
+import type { TemplateInfo } from "../objects.ts";
 import type { World } from "../world.ts";
 import { askModule, type Templates } from "./ask.ts";
-import { actionOf, isForOs } from "./choose.ts";
 import { checkObject } from "./check.ts";
 import { type Closure, closureOf, isCurrent, type Renderable } from "./closure.ts";
 import { Learned, type Needs } from "./learned.ts";
@@ -133,4 +133,21 @@ class ModuleRenderer implements Renderer {
 function unanswered(failure: TemplateFailure, refuse: (message: string) => ModelError): ModelError {
   const error = refuse(failure.message);
   return failure.kind === "busy" || failure.kind === "closed" ? { ...error, Type: "GET", Code: 503 } : error;
+}
+
+/** True if the template is for the system; both say nothing of it: for all. */
+function isForOs({ Meta }: TemplateInfo, os: string): boolean {
+  const listed = (Meta["OS"] ?? "")
+    .split(",")
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== "");
+  return os === "" || listed.length === 0 || listed.includes("any") || listed.includes(os.toLowerCase());
+}
+
+function actionOf(
+  { ID, Name, Link, Meta }: TemplateInfo,
+  { path, content }: { readonly path: string; readonly content: string },
+): JobAction {
+  const named = { Name: ID === "" ? Name : ID, Path: path, Meta };
+  return Link === "" ? { ...named, Content: content } : { ...named, Content: "", Link: content };
 }

@@ -1,5 +1,6 @@
 import { err, isJsonObject, type JsonValue, messageOf, ok, type Result } from "#lib/base/index.ts";
-import type { Machine, Profile } from "../objects.ts";
+import { made } from "../model/read.ts";
+import type { Machine } from "../objects.ts";
 import { composeParam, findParam, type ParamOwner, paramSources } from "../params/lookup.ts";
 import type { RenderPlace } from "../render.ts";
 import { isSealed } from "../secure/box.ts";
@@ -104,21 +105,5 @@ async function openedBy(
 /** Without a machine there is only the profile that is for all. */
 const ownerOf = (machine: Machine | undefined, world: World): ParamOwner =>
   machine === undefined
-    ? { collection: "profiles", object: world.get("profiles", "global") ?? noProfile }
+    ? { collection: "profiles", object: world.get("profiles", "global") ?? made("profiles", { Name: "global" }) }
     : { collection: "machines", object: machine };
-
-const noProfile: Profile = {
-  Validated: true,
-  Available: true,
-  Errors: [],
-  ReadOnly: true,
-  Meta: {},
-  Endpoint: "",
-  Bundle: "",
-  Name: "global",
-  Description: "",
-  Documentation: "",
-  Params: {},
-  Profiles: [],
-  Partial: false,
-};

@@ -1,11 +1,10 @@
 import { err, type JsonObject, jsonEquals, ok, type Result } from "#lib/base/index.ts";
-import { type ModelError, refusal } from "../failure.ts";
+import { alreadyExists, type ModelError, refusal, unsoundObject } from "../failure.ts";
 import { type Job, type Machine, zeroTime, zeroUuid } from "../objects.ts";
 import type { World } from "../world.ts";
 import { isRollEntry, readEntry } from "../model/entries.ts";
 import { isUuid } from "../model/names.ts";
-import { readObject } from "../model/read.ts";
-import { alreadyExists, unsoundObject } from "../model/refusals.ts";
+import { made as blank, readObject } from "../model/read.ts";
 import { syntaxErrors } from "../model/syntax.ts";
 import { isComplete, settled } from "./machine.ts";
 
@@ -219,15 +218,10 @@ function commit(
   };
 }
 
+const blankJob = blank("jobs", {});
+
 const newJob = ({ machine, made, previous }: Move, place: Machine, entry: string, index: number): Job => ({
-  Validated: true,
-  Available: true,
-  Errors: [],
-  ReadOnly: false,
-  Meta: {},
-  Endpoint: "",
-  Bundle: "BackingStore",
-  Description: "",
+  ...blankJob,
   Uuid: made.uuid,
   Previous: previous?.Uuid ?? (machine.CurrentJob || zeroUuid),
   Machine: machine.Uuid,
@@ -236,11 +230,7 @@ const newJob = ({ machine, made, previous }: Move, place: Machine, entry: string
   Stage: place.Stage,
   BootEnv: place.BootEnv,
   Context: place.Context,
-  State: "created",
-  ExitState: "",
   StartTime: made.now,
-  EndTime: zeroTime,
-  Archived: false,
   Current: true,
   CurrentIndex: index,
   NextIndex: index + 1,

@@ -1,11 +1,10 @@
 import { err, jsonEquals, type JsonObject, ok, type Result } from "#lib/base/index.ts";
-import { type ModelError, refusal } from "../failure.ts";
+import { type ModelError, refusal, unsoundObject } from "../failure.ts";
 import type { Machine } from "../objects.ts";
 import type { World } from "../world.ts";
 import { availability, bootEnvUseErrors, stageUseErrors, workflowUseErrors } from "../model/availability.ts";
 import { machineFlags, withFlags } from "../model/flags.ts";
 import { readObject } from "../model/read.ts";
-import { unsoundObject } from "../model/refusals.ts";
 import { syntaxErrors } from "../model/syntax.ts";
 import {
   baseContext,

@@ -13,27 +13,26 @@ export const params = () => s.optional(s.anyObject({ description: "Values by nam
 
 const described = { Description: text("One line."), Meta: textMap("Free metadata.") } as const;
 const documented = { ...described, Documentation: text() } as const;
+export const key = () => text("The key; never changes.");
 
-/** A spec with its key; `more` are the fields of the collection. */
-export const keyed = <const F extends Fields>(key: string, more: F) =>
-  s.object({ ...described, [key]: text("The key; never changes."), ...more });
+/** A spec whose key is among the fields of the collection. */
+export const keyed = <const F extends Fields>(more: F) => s.object({ ...described, ...more });
 export const named = <const F extends Fields>(more: F) => s.object({ ...documented, Name: text("The key."), ...more });
 
-export const templates = () =>
-  s.optional(
-    s.list(
-      s.object({
-        Name: text(),
-        Path: text("Template of the destination; empty in a task: a script."),
-        ID: text("Of a Template, or else Contents."),
-        Contents: text(),
-        Link: text(),
-        Meta: textMap(),
-      }),
-    ),
-  );
+export const needs = { RequiredParams: texts(), OptionalParams: texts() } as const;
 
-export const claims = () => s.optional(s.list(s.object({ scope: text(), action: text(), specific: text() })));
+export const TemplateInfo = s.object({
+  Name: text(),
+  Path: text("Template of the destination; empty in a task: a script."),
+  ID: text("Of a Template, or else Contents."),
+  Contents: text(),
+  Link: text(),
+  Meta: textMap(),
+});
+export const templates = () => s.optional(s.list(TemplateInfo));
+
+export const Claim = s.object({ scope: text(), action: text(), specific: text() });
+export const claims = () => s.optional(s.list(Claim));
 
 const condition = s.object({
   type: s.string(),

@@ -1,12 +1,10 @@
 import { s } from "#lib/schema/index.ts";
-import { claims, flag, keyed, named, params, templates, text, textMap, texts } from "./common.ts";
+import { claims, flag, key, keyed, named, needs, params, templates, text, textMap, texts } from "./common.ts";
 
 // What machines are driven with.
 
-const wanted = { RequiredParams: texts(), OptionalParams: texts() } as const;
-
 export const TaskSpec = named({
-  ...wanted,
+  ...needs,
   Templates: templates(),
   Prerequisites: texts("Tasks that run before it."),
   ExtraRoles: texts("Rights of the job's token."),
@@ -14,7 +12,7 @@ export const TaskSpec = named({
 });
 
 export const StageSpec = named({
-  ...wanted,
+  ...needs,
   BootEnv: text("Empty: keeps the machine's."),
   Tasks: texts(),
   Templates: templates(),
@@ -48,7 +46,7 @@ const os = s.object({
 });
 
 export const BootEnvSpec = named({
-  ...wanted,
+  ...needs,
   OS: s.optional(os),
   Kernel: text(),
   Initrds: texts(),
@@ -64,11 +62,15 @@ export const ParamSpec = named({
 });
 
 export const ProfileSpec = named({ Params: params(), Profiles: texts() });
-export const TemplateSpec = keyed("ID", { Contents: text() });
+export const TemplateSpec = keyed({ ID: key(), Contents: text() });
 export const ContextSpec = named({ Engine: text(), Image: text() });
-export const UserSpec = keyed("Name", { Roles: texts(), Secret: text("Changing it invalidates the user's tokens.") });
+export const UserSpec = keyed({
+  Name: key(),
+  Roles: texts(),
+  Secret: text("Changing it invalidates the user's tokens."),
+});
 export const RoleSpec = named({ Claims: claims() });
-export const PluginSpec = keyed("Name", { Provider: text(), Params: params(), PluginErrors: texts() });
+export const PluginSpec = keyed({ Name: key(), Provider: text(), Params: params(), PluginErrors: texts() });
 
 export const PreferenceSpec = s.object({ values: s.optional(s.map(s.string())) });
 

@@ -1,9 +1,14 @@
 import { s } from "#lib/schema/index.ts";
-import { flag, keyed, params, text, texts } from "./common.ts";
+import { flag, key, keyed, params, text, texts } from "./common.ts";
 
 const whole = () => s.optional(s.integer());
+/** A text that the rules check. */
+const one = <T extends string>(description?: string) =>
+  s.optional(s.raw<T>({ type: "string", ...(description === undefined ? {} : { description }) }));
 
-const jobFields = {
+/** A copy of the machine's record, which counts while the job is the machine's current one. */
+export const JobSpec = keyed({
+  Uuid: key(),
   Previous: text("The machine's job before it."),
   Machine: text(),
   Task: text("The entry of the machine's Tasks."),
@@ -11,22 +16,22 @@ const jobFields = {
   Stage: text(),
   BootEnv: text(),
   Context: text(),
-  State: text("created, running, failed, finished or incomplete."),
-  ExitState: text(),
+  State: one<"created" | "running" | "failed" | "finished" | "incomplete">(
+    "created, running, failed, finished or incomplete.",
+  ),
+  ExitState: one<"" | "complete" | "failed" | "reboot" | "poweroff" | "stop">(),
   StartTime: text(),
   EndTime: text(),
   Archived: flag(),
   Current: flag("The newest job of its machine."),
   CurrentIndex: whole(),
   NextIndex: whole(),
-} as const;
-
-/** A copy of the machine's record, which counts while the job is the machine's current one. */
-export const JobSpec = keyed("Uuid", jobFields);
+});
 
 const jobRecord = (description: string) => s.optional(s.anyObject({ description }));
 
-export const MachineSpec = keyed("Uuid", {
+export const MachineSpec = keyed({
+  Uuid: key(),
   Name: text("Usually the full host name; unique."),
   Address: text(),
   HardwareAddrs: texts(),

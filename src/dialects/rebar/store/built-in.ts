@@ -1,4 +1,5 @@
-import type { AnyObject, BootEnv, Collection, ObjectOf, Param, Prefs, Role, Stage } from "../objects.ts";
+import { made } from "../model/read.ts";
+import type { AnyObject, BootEnv, Collection, ObjectOf, Prefs, Stage } from "../objects.ts";
 
 // What every server has without storing it: the bundle BasicStore, and values of preferences.
 
@@ -13,72 +14,12 @@ export const basicStoreMeta = {
   Source: "Slipway",
 } as const;
 
-const common = {
-  Validated: true,
-  Available: true,
-  Errors: [],
-  ReadOnly: true,
-  Meta: {},
-  Endpoint: "",
-  Bundle: basicStore,
-  Documentation: "",
-} as const;
-
-const stage = (Name: string, Description: string, env: string): Stage => ({
-  ...common,
-  Name,
-  Description,
-  BootEnv: env,
-  Tasks: [],
-  Templates: [],
-  RequiredParams: [],
-  OptionalParams: [],
-  Params: {},
-  Profiles: [],
-  Reboot: false,
-  RunnerWait: true,
-  Partial: false,
-});
-
-const noOs = {
-  Name: "",
-  Family: "",
-  Codename: "",
-  Version: "",
-  IsoFile: "",
-  IsoSha256: "",
-  IsoUrl: "",
-  SupportedArchitectures: {},
-} as const;
-
-const bootEnv = (Name: string, Description: string, OnlyUnknown: boolean): BootEnv => ({
-  ...common,
-  Name,
-  Description,
-  OS: { ...noOs, Name },
-  Kernel: "",
-  Initrds: [],
-  BootParams: "",
-  Templates: [],
-  RequiredParams: [],
-  OptionalParams: [],
-  OnlyUnknown,
-  Loaders: {},
-});
-
-const localBoot: Param = {
-  ...common,
-  Name: "pxelinux-local-boot",
-  Description: "How pxelinux starts what is on the disk.",
-  Secure: false,
-  Schema: { type: "string", default: "localboot 0" },
-};
-
-const superuser: Role = {
-  ...common,
-  Name: "superuser",
-  Description: "May do everything.",
-  Claims: [{ scope: "*", action: "*", specific: "*" }],
+const basic = { ReadOnly: true, Bundle: basicStore } as const;
+const stage = (Name: string, Description: string, BootEnv: string): Stage =>
+  made("stages", { ...basic, Name, Description, BootEnv });
+const bootEnv = (Name: string, Description: string, OnlyUnknown: boolean): BootEnv => {
+  const { OS, ...rest } = made("bootenvs", { ...basic, Name, Description, OnlyUnknown });
+  return { ...rest, OS: { ...OS, Name } };
 };
 
 const objects: { readonly [C in Collection]?: readonly ObjectOf[C][] } = {
@@ -90,8 +31,22 @@ const objects: { readonly [C in Collection]?: readonly ObjectOf[C][] } = {
     bootEnv("ignore", "Unknown machines start from their disk.", true),
     bootEnv("local", "The machine starts from its disk.", false),
   ],
-  params: [localBoot],
-  roles: [superuser],
+  params: [
+    made("params", {
+      ...basic,
+      Name: "pxelinux-local-boot",
+      Description: "How pxelinux starts what is on the disk.",
+      Schema: { type: "string", default: "localboot 0" },
+    }),
+  ],
+  roles: [
+    made("roles", {
+      ...basic,
+      Name: "superuser",
+      Description: "May do everything.",
+      Claims: [{ scope: "*", action: "*", specific: "*" }],
+    }),
+  ],
 };
 
 export const builtIn = <C extends Collection>(collection: C): readonly ObjectOf[C][] => objects[collection] ?? [];

@@ -1,8 +1,7 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import { Refused, refusal } from "../failure.ts";
+import { alreadyExists, Refused, refusal } from "../failure.ts";
 import { inUse } from "../model/dependants.ts";
 import { keyOf } from "../model/read.ts";
-import { alreadyExists } from "../model/refusals.ts";
 import { type Collection, keyField, type ObjectOf } from "../objects.ts";
 import type { Write } from "../store.ts";
 import { cascade } from "./cascade.ts";

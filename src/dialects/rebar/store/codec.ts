@@ -11,6 +11,7 @@ import {
 import { type Condition, conditionOf, withCondition } from "#kernel/kit/index.ts";
 import { withEnded } from "../times.ts";
 import { apiVersionOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import { computed } from "../model/fields.ts";
 import { asJson } from "../model/read.ts";
 import { bundleLabel, kindOf, machineLabel, revisionLabel } from "../kinds.ts";
 import { type AnyObject, type Collection, type Job, keyField, type Machine, type ObjectOf } from "../objects.ts";
@@ -39,16 +40,6 @@ export interface Status {
 /** A stored object of one of the collections. */
 export type Kept = Stored<KubeObject & { readonly spec: JsonObject; readonly status?: Status }>;
 
-const computed: ReadonlySet<string> = new Set([
-  "Validated",
-  "Available",
-  "Errors",
-  "ReadOnly",
-  "Endpoint",
-  "Bundle",
-  "Partial",
-  "WorkflowComplete",
-]);
 const partials = new Set<Collection>(["machines", "stages", "profiles", "plugins"]);
 
 export const keyIn = (collection: Collection, spec: JsonObject): string => {

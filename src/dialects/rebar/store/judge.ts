@@ -1,8 +1,7 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import { Refused } from "../failure.ts";
+import { Refused, unsoundObject } from "../failure.ts";
 import { availability } from "../model/availability.ts";
 import { asJson, keyOf, readObject } from "../model/read.ts";
-import { unsoundObject } from "../model/refusals.ts";
 import { syntaxErrors } from "../model/syntax.ts";
 import type { AnyObject, Collection, Machine, ObjectOf } from "../objects.ts";
 import { changeMachine, createMachine } from "../rules/machine.ts";

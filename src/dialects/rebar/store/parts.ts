@@ -3,7 +3,7 @@ import { newUid } from "#lib/base/index.node.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { isConflict, isNotFound } from "#kernel/model/index.ts";
 import { type ModelError, Refused, refusal } from "../failure.ts";
-import type { JobLogs } from "../logs.ts";
+import type { JobLogs } from "../job-logs.ts";
 import type { Collection, Job, Machine } from "../objects.ts";
 import type { Renderer } from "../render.ts";
 import type { Principal, World } from "../world.ts";

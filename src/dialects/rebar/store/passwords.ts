@@ -5,8 +5,7 @@ import type { Write } from "../store.ts";
 import { update } from "./changes.ts";
 import { nameOf } from "./names.ts";
 import { missing, type Parts, randomText } from "./parts.ts";
-import { readSecret, writeSecret } from "./secrets.ts";
-import { ownerOf } from "./owner.ts";
+import { ownerOf, readSecret, writeSecret } from "./secrets.ts";
 
 const member = "password";
 const cost = { N: 16_384, r: 8, p: 1 } as const;

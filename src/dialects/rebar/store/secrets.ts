@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { type ApiClient, createOrUpdate, getOrUndefined } from "#kernel/kit/index.ts";
-import { asJson, type KubeObject, type OwnerReference, Secret } from "#kernel/model/index.ts";
+import { asJson, type KubeObject, type OwnerReference, Secret, type Stored } from "#kernel/model/index.ts";
 import { type Clock, textAt } from "#lib/base/index.ts";
 
 // What must not be in a spec: hashes and keys. Secrets go with their owners.
@@ -10,6 +10,14 @@ export interface SecretParts {
   readonly namespace: string;
   readonly clock: Clock;
 }
+
+/** Keeps an object only as long as its owner. */
+export const ownerOf = ({ apiVersion, kind, metadata }: Stored): OwnerReference => ({
+  apiVersion,
+  kind,
+  name: metadata.name,
+  uid: metadata.uid,
+});
 
 export async function readSecret(
   { client, namespace }: SecretParts,

@@ -2,7 +2,7 @@ import { type ChildProcess, execFile } from "node:child_process";
 import { closeSync } from "node:fs";
 import { PassThrough, Readable } from "node:stream";
 import { signalGroup } from "#lib/base/index.node.ts";
-import { afterAwake, type Cancel, type Clock, type Millis, sleep } from "#lib/base/index.ts";
+import { afterAwake, type Cancel, type Clock, type Millis, shellQuoted, sleep } from "#lib/base/index.ts";
 import type { Task } from "../contract.ts";
 import type { Interaction, InteractionOptions, TerminalSize } from "../interaction.ts";
 import { closeWritingEnd, type InputPipe, type Pipe } from "./runner/pipe-pool.ts";
@@ -179,11 +179,9 @@ const mostLooks = 100;
 async function onTerminal(command: readonly [string, ...string[]]): Promise<readonly [string, ...string[]] | string> {
   const script = await findProgram("script");
   if (script === undefined) return "a terminal needs script(1) of util-linux";
-  const line = `exec ${command.map(quoted).join(" ")}`;
+  const line = `exec ${command.map(shellQuoted).join(" ")}`;
   return [script, "--quiet", "--return", "--flush", "--echo", "always", "--command", line, "/dev/null"];
 }
-
-const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
 /** The command's process, which leads a group of its own; undefined before it starts and after it ended. */
 async function commandOf(script: number): Promise<number | undefined> {

@@ -1,7 +1,7 @@
 // `docker` steps use the engine's builder, which needs no privileged container and leaves the image on the engine
 // for later steps.
 
-import { codeOf, messageOf } from "#lib/base/index.ts";
+import { codeOf, messageOf, shellQuoted } from "#lib/base/index.ts";
 import { type ContainerEngine, imageAddress, loginsFor, loginsIn, type RegistryLogin } from "#kernel/runtimes/index.ts";
 import type { StepEnd, StepJob } from "../step-runtime.ts";
 import { buildContext } from "./build-context.ts";
@@ -70,9 +70,7 @@ function withCertificate(dockerfile: string, { step, mounts }: StepJob): string 
   const change = step.repo.overlay.find((one) => one.change === "append");
   const certificate = mounts.find(({ path }) => path === certificatePath)?.files.get("root.crt");
   if (change === undefined || certificate === undefined || !dockerfile.endsWith(change.text)) return dockerfile;
-  const lines = certificate.toString().trimEnd().split(/\r?\n/).map(quoted).join(" \\\n  ");
+  const lines = certificate.toString().trimEnd().split(/\r?\n/).map(shellQuoted).join(" \\\n  ");
   const own = dockerfile.slice(0, dockerfile.length - change.text.length);
   return `${own}${change.text.replace(`cat ${certificatePath}/root.crt`, `printf '%s\\n' ${lines}`)}`;
 }
-
-const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

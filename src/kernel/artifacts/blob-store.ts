@@ -7,7 +7,8 @@ import { Duplex, PassThrough } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { codeOf } from "#lib/base/index.ts";
 import { flushDirectory, makeDirectories } from "#lib/base/index.node.ts";
-import { ArtifactError, mostEntries, readArchive } from "#kernel/artifacts/index.ts";
+import { ArtifactError, mostEntries } from "./errors.ts";
+import { readArchive } from "./read-archive.ts";
 
 /** A file below the root. */
 export interface Blob {
@@ -19,9 +20,10 @@ export interface Blob {
 /** Why a path is refused. */
 export class BlobRefusal extends Error {
   override readonly name = "BlobRefusal";
-  readonly code: 400 | 404 | 409 | 413;
+  /** An HTTP status. */
+  readonly code: 400 | 404 | 409 | 413 | 501;
 
-  constructor(code: 400 | 404 | 409 | 413, message: string) {
+  constructor(code: BlobRefusal["code"], message: string) {
     super(message);
     this.code = code;
   }
@@ -46,11 +48,14 @@ const mostSums = 1000;
 /** Files below a directory, written whole or not at all. Symbolic links do not exist for it. */
 export class BlobStore {
   readonly #root: string;
+  readonly #searchPath: string;
   /** Checksums by path, size and time of change. */
   readonly #sums = new Map<string, string>();
 
-  constructor(root: string) {
+  /** `searchPath` is where the programs are that undo compressions. */
+  constructor(root: string, searchPath = "/usr/local/bin:/usr/bin:/bin") {
     this.#root = root;
+    this.#searchPath = searchPath;
   }
 
   /** Names in a directory, sorted; directories end with `/`. */
@@ -125,7 +130,7 @@ export class BlobStore {
     const base = segmentsOf(path).slice(0, -1).join("/");
     let [count, total] = [0, 0];
     const source = this.read(blob, 0, Math.max(blob.size, 1)) as AsyncIterable<Buffer>;
-    const unzip = unzipOf(await headOf(blob));
+    const unzip = unzipOf(await headOf(blob), this.#searchPath);
     try {
       await readArchive(
         source,
@@ -141,8 +146,8 @@ export class BlobStore {
         unzip,
       );
     } catch (thrown) {
-      if (thrown instanceof ArtifactError) throw new BlobRefusal(400, thrown.message);
-      throw thrown;
+      if (!(thrown instanceof ArtifactError)) throw thrown;
+      throw thrown.cause instanceof BlobRefusal ? thrown.cause : new BlobRefusal(400, thrown.message);
     }
   }
 
@@ -204,20 +209,21 @@ const programs = [
   ["28b52ffd", "zstd"],
 ] as const;
 
-function unzipOf(head: string): () => Duplex {
+function unzipOf(head: string, searchPath: string): () => Duplex {
   const program = programs.find(([start]) => head.startsWith(start))?.[1];
-  if (program !== undefined) return () => throughProgram(program);
+  if (program !== undefined) return () => throughProgram(program, searchPath);
   return head.startsWith("1f8b") ? createGunzip : () => new PassThrough();
 }
 
 /** What the program fails at cuts the archive off. */
-function throughProgram(program: string): Duplex {
-  const child = spawn(program, ["-dc"], {
-    stdio: ["pipe", "pipe", "ignore"],
-    env: { PATH: "/usr/local/bin:/usr/bin:/bin" },
-  });
+function throughProgram(program: string, searchPath: string): Duplex {
+  const child = spawn(program, ["-dc"], { stdio: ["pipe", "pipe", "ignore"], env: { PATH: searchPath } });
   const stream = Duplex.from({ writable: child.stdin, readable: child.stdout });
-  child.once("error", (thrown) => void stream.destroy(thrown));
+  child.once("error", (thrown) => {
+    const isMissing = codeOf(thrown) === "ENOENT";
+    const words = `unpacking this archive takes the program ${program}, which is not installed on the server`;
+    stream.destroy(isMissing ? new BlobRefusal(501, words) : thrown);
+  });
   return stream;
 }
 

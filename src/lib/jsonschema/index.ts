@@ -1,0 +1,1 @@
+export { compileSchema, type ValueCheck } from "./json-schema.ts";
