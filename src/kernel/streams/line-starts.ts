@@ -1,4 +1,4 @@
-import type { ByteLogs } from "#kernel/streams/index.ts";
+import type { ByteLogs } from "./byte-logs.ts";
 
 const linesPerStart = 1000;
 /** Logs whose starts are kept. */
