@@ -220,7 +220,6 @@ async function report(job: GivenJob, ending: JobEnding, log: JobLog, parts: JobP
   await log.line(`Task ${job.Workflow}:${job.Stage}:${job.Task} is ${ending.state}`);
 }
 
-
 async function patchJob({ client, signal }: JobParts, { Uuid }: Job, body: JsonValue): Promise<void> {
   await client.call("PATCH", ["jobs", Uuid], { body, signal });
 }

@@ -102,12 +102,7 @@ const infiniteSeconds = 3 * 365 * 24 * 3600;
 const longestSeconds = 2_000_000_000;
 
 /** The token that the module asks for by this name (`go/rebar/data.go`); undefined if the machine gets none. */
-function tokenOf(
-  name: string,
-  machine: Machine | undefined,
-  world: World,
-  place: RenderPlace,
-): string | undefined {
+function tokenOf(name: string, machine: Machine | undefined, world: World, place: RenderPlace): string | undefined {
   if (name === "known") {
     const { knownTokenTimeout, unknownTokenTimeout } = world.prefs;
     return place.machineToken(machine, Number(machine === undefined ? unknownTokenTimeout : knownTokenTimeout));
