@@ -2,6 +2,7 @@ export { ByteLogReader } from "./byte-log-reader.ts";
 export { ByteLogs, type ByteLogsOptions } from "./byte-logs.ts";
 export { fileName } from "./file-name.ts";
 export { endOfReceived } from "./followed-end.ts";
+export { GroupCommit } from "./group-commit.ts";
 export { removeLog, type Rotation } from "./log-files.ts";
 export { type FeedChunk, type FeedPlace, feedStart, readFeed } from "./log-feed.ts";
 export { type LogRequest, readingOf } from "./log-request.ts";

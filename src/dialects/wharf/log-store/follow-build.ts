@@ -10,7 +10,6 @@ export class PageReader {
   readonly #build: BuildLog;
   readonly #pool: FilePool;
   readonly #pages = new Map<number, Promise<LogPage | undefined>>();
-  #generation = 0;
 
   constructor(build: BuildLog, pool: FilePool) {
     this.#build = build;
@@ -19,8 +18,6 @@ export class PageReader {
 
   read(place: Place): Promise<LogPage | undefined> {
     if (this.#build.readable <= place.after) return Promise.resolve(undefined);
-    if (this.#generation !== this.#build.generation) this.#pages.clear();
-    this.#generation = this.#build.generation;
     const known = this.#pages.get(place.after);
     if (known !== undefined) return known;
     const page = readPage(this.#build, place, this.#pool);
@@ -41,8 +38,8 @@ export interface BuildFollowing {
 }
 
 /** Past and future lines of a build, each once, ascending by logId. Nothing is read ahead. An `after` beyond the end
- * means the end, because ids lost to power failure are reused. Rejects with the signal's reason, `log-removed` or
- * `log-closed`. */
+ * means the end, because ids lost to power failure are reused. Rejects with the signal's reason, `log-lost`,
+ * `log-removed` or `log-closed`. */
 export async function* followBuild(
   build: BuildLog,
   reader: PageReader,
@@ -76,7 +73,7 @@ export interface StepFollowing {
 }
 
 /** Past and future lines of a step in order of workerLogId: a line waits for those before it until the end. Unnumbered
- * lines are left out. Rejects with the signal's reason, `log-removed` or `log-closed`. */
+ * lines are left out. Rejects with the signal's reason, `log-lost`, `log-removed` or `log-closed`. */
 export async function* followStep(
   build: BuildLog,
   stepId: number,

@@ -10,13 +10,6 @@ interface Interval {
 export class IntervalSet {
   readonly #intervals: Interval[] = [];
 
-  static of(flat: readonly number[]): IntervalSet {
-    const set = new IntervalSet();
-    for (let at = 0; at + 1 < flat.length; at += 2)
-      set.#intervals.push({ first: flat[at] ?? 0, last: flat[at + 1] ?? 0 });
-    return set;
-  }
-
   add(number: number): "added" | "present" | "full" {
     const at = this.#countTo(number);
     const [left, right] = [this.#intervals[at - 1], this.#intervals[at]];
@@ -48,10 +41,6 @@ export class IntervalSet {
 
   get size(): number {
     return this.#intervals.length;
-  }
-
-  flat(): number[] {
-    return this.#intervals.flatMap(({ first, last }) => [first, last]);
   }
 
   #countTo(number: number): number {

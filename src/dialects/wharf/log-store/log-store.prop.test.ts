@@ -1,6 +1,4 @@
 import fc from "fast-check";
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "#lib/base/index.ts";
 import { runs } from "#test/support/property-runs.ts";
@@ -9,13 +7,13 @@ import { allLines, inDirectory, lineOf, stepLines } from "./testing/log-lines.ts
 
 type Step =
   | { readonly is: "insert"; readonly lines: readonly (readonly [number, number])[]; readonly durable: boolean }
-  | { readonly is: "restart"; readonly forgets: boolean };
+  | { readonly is: "restart" };
 
 const lines = fc.array(fc.tuple(fc.integer({ min: 0, max: 2 }), fc.integer({ min: 0, max: 30 })), { maxLength: 40 });
 const steps = fc.array(
   fc.oneof(
     { weight: 4, arbitrary: fc.record({ is: fc.constant("insert" as const), lines, durable: fc.boolean() }) },
-    { weight: 1, arbitrary: fc.record({ is: fc.constant("restart" as const), forgets: fc.boolean() }) },
+    { weight: 1, arbitrary: fc.constant({ is: "restart" as const }) },
   ),
   { maxLength: 12 },
 );
@@ -73,8 +71,6 @@ test("lines in any order, any number of times, over any number of starts, are th
               });
             } else {
               await store.close();
-              if (step.forgets)
-                for (const at of [0, 1, 2]) await rm(join(directory, "1", `${at}.log.index`), { force: true });
               store = await openLogStore({ directory, clock: systemClock });
             }
             await check(store, model);

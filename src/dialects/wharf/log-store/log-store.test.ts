@@ -1,4 +1,4 @@
-import { truncate, stat, readFile, writeFile, rm } from "node:fs/promises";
+import { truncate, stat, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { NewLine } from "./record.ts";
@@ -60,60 +60,51 @@ test("a line without a number of its own is always new, and belongs to step 0", 
     }),
   ));
 
-test.each([false, true])(
-  "everything is there after a restart, and numbers go on (without checkpoints: %s)",
-  (without) =>
-    inDirectory(async (directory) => {
-      await withStore(directory, (store) => store.insert(1, [...linesOf(1, 1, 3000), ...linesOf(2, 5, 2000)], true));
-      if (without) for (const step of [1, 2]) await rm(join(directory, "1", `${step}.log.index`));
-      await withStore(directory, async (store) => {
-        expect(await store.cursors(1)).toEqual([
-          { stepId: 1, lastWorkerLogId: 3000 },
-          { stepId: 2, lastWorkerLogId: 0 },
-        ]);
-        expect(await store.insert(1, [...linesOf(1, 2999, 3001), ...linesOf(2, 1, 4)])).toEqual({
-          inserted: 5,
-          duplicates: 2,
-        });
-        expect((await allLines(store, 1)).map(({ logId }) => logId)).toEqual(
-          Array.from({ length: 5001 }, (_, at) => at + 1),
-        );
-        expect((await stepLines(store, 1, 2)).map(({ workerLogId }) => workerLogId)).toEqual(
-          Array.from({ length: 2000 }, (_, at) => at + 1),
-        );
-        expect(await store.builds()).toEqual([1]);
+test("everything is there after a restart, and numbers go on", () =>
+  inDirectory(async (directory) => {
+    await withStore(directory, (store) => store.insert(1, [...linesOf(1, 1, 3000), ...linesOf(2, 5, 2000)], true));
+    await withStore(directory, async (store) => {
+      expect(await store.cursors(1)).toEqual([
+        { stepId: 1, lastWorkerLogId: 3000 },
+        { stepId: 2, lastWorkerLogId: 0 },
+      ]);
+      expect(await store.insert(1, [...linesOf(1, 2999, 3001), ...linesOf(2, 1, 4)])).toEqual({
+        inserted: 5,
+        duplicates: 2,
       });
-    }),
-);
+      expect((await allLines(store, 1)).map(({ logId }) => logId)).toEqual(
+        Array.from({ length: 5001 }, (_, at) => at + 1),
+      );
+      expect((await stepLines(store, 1, 2)).map(({ workerLogId }) => workerLogId)).toEqual(
+        Array.from({ length: 2000 }, (_, at) => at + 1),
+      );
+      expect(await store.builds()).toEqual([1]);
+    });
+  }));
 
-test.each([false, true])(
-  "a segment cut at any byte of its last three records is completed (without checkpoints: %s)",
-  (without) =>
-    inDirectory(async (directory) => {
-      const lines = linesOf(1, 1, 9);
-      const path = join(directory, "1", "1.log");
-      await withStore(directory, (store) => store.insert(1, lines.slice(0, 6), true));
-      const kept = (await stat(path)).size;
-      await withStore(directory, (store) => store.insert(1, lines.slice(6), true));
-      const whole = await readFile(path);
-      const index = await readFile(`${path}.index`);
-      const third = (whole.length - kept) / 3;
-      for (let size = kept; size < whole.length; size++) {
-        await writeFile(path, whole);
-        await truncate(path, size);
-        await (without ? rm(`${path}.index`, { force: true }) : writeFile(`${path}.index`, index));
-        await withStore(directory, async (store) => {
-          const present = 6 + Math.floor((size - kept) / third);
-          expect(await store.cursors(1)).toEqual([{ stepId: 1, lastWorkerLogId: present }]);
-          expect(await store.insert(1, lines, true)).toEqual({ inserted: 9 - present, duplicates: present });
-          expect((await stepLines(store, 1, 1)).map(({ message }) => message)).toEqual(
-            lines.map(({ message }) => message),
-          );
-        });
-        expect((await readFile(path)).equals(whole)).toBe(true);
-      }
-    }),
-);
+test("a segment cut at any byte of its last three records is completed", () =>
+  inDirectory(async (directory) => {
+    const lines = linesOf(1, 1, 9);
+    const path = join(directory, "1", "1.log");
+    await withStore(directory, (store) => store.insert(1, lines.slice(0, 6), true));
+    const kept = (await stat(path)).size;
+    await withStore(directory, (store) => store.insert(1, lines.slice(6), true));
+    const whole = await readFile(path);
+    const third = (whole.length - kept) / 3;
+    for (let size = kept; size < whole.length; size++) {
+      await writeFile(path, whole);
+      await truncate(path, size);
+      await withStore(directory, async (store) => {
+        const present = 6 + Math.floor((size - kept) / third);
+        expect(await store.cursors(1)).toEqual([{ stepId: 1, lastWorkerLogId: present }]);
+        expect(await store.insert(1, lines, true)).toEqual({ inserted: 9 - present, duplicates: present });
+        expect((await stepLines(store, 1, 1)).map(({ message }) => message)).toEqual(
+          lines.map(({ message }) => message),
+        );
+      });
+      expect((await readFile(path)).equals(whole)).toBe(true);
+    }
+  }));
 
 test("a removed build is gone, whoever follows it is told, and it may begin anew", () =>
   inDirectory((directory) =>

@@ -7,14 +7,12 @@ import { type BuildLog, type Inserted, type LogParts, openBuildLog } from "./bui
 import { logError } from "./errors.ts";
 import { createFilePool } from "./file-pool.ts";
 import { type BuildFollowing, followBuild, followStep, PageReader, type StepFollowing } from "./follow-build.ts";
-import { LogIntake } from "./log-intake.ts";
 import type { LogPage } from "./read-page.ts";
 import type { NewLine, StoredLine } from "./record.ts";
 import { viewStep } from "./step-view.ts";
 
-//   {directory}/{buildId}/{stepId}.log          records, see record.ts; the truth
-//   {directory}/{buildId}/{stepId}.log.index    what was known of them once, see open-segment.ts; may be missing
-//   {directory}/.removed/                       on its way out
+//   {directory}/{buildId}/{stepId}.log    records, see record.ts
+//   {directory}/.removed/                 on its way out
 
 const mostIdle = 256;
 
@@ -34,6 +32,12 @@ export interface StepCursor {
 export interface LogCounts {
   readonly lines: number;
   readonly bytes: number;
+}
+
+/** Keeps a build's log open for a sender, so that lines lost in between are noticed. Must be closed. */
+export interface LogIntake extends Pick<BuildLog, "written" | "flushed"> {
+  insert(lines: readonly NewLine[]): Promise<Inserted>;
+  close(): void;
 }
 
 interface Opened {
@@ -83,7 +87,13 @@ export class LogStore {
   async intake(buildId: number): Promise<LogIntake> {
     const opened = this.#acquire(buildId);
     try {
-      return new LogIntake(await opened.build, () => this.#release(buildId, opened));
+      const build = await opened.build;
+      return {
+        insert: (lines) => build.insert(lines),
+        written: () => build.written(),
+        flushed: () => build.flushed(),
+        close: () => this.#release(buildId, opened),
+      };
     } catch (thrown) {
       this.#release(buildId, opened);
       throw thrown;
@@ -200,7 +210,11 @@ export class LogStore {
 
   #acquire(buildId: number): Opened {
     if (this.#closed) throw logError("log-closed", "the log store is closed");
-    const opened = this.#builds.get(buildId) ?? { build: this.#open(buildId), reader: undefined, users: 0 };
+    const opened: Opened = this.#builds.get(buildId) ?? {
+      build: this.#open(buildId, () => this.#close(buildId, opened)),
+      reader: undefined,
+      users: 0,
+    };
     opened.users++;
     this.#builds.delete(buildId);
     this.#builds.set(buildId, opened);
@@ -208,10 +222,13 @@ export class LogStore {
   }
 
   /** Waits until the build is closed or removed, because a segment must be open only once. */
-  async #open(buildId: number): Promise<BuildLog> {
+  async #open(buildId: number, onFailure: () => void): Promise<BuildLog> {
     for (let leaving = this.#leaving.get(buildId); leaving !== undefined; leaving = this.#leaving.get(buildId))
       await leaving;
-    return openBuildLog(buildId, this.#pathOf(buildId), this.#parts);
+    const directory = this.#pathOf(buildId);
+    return await openBuildLog(buildId, directory, this.#parts, onFailure).catch((cause: unknown) => {
+      throw logError("log-lost", `log of build ${buildId}: cannot read ${directory}: ${messageOf(cause)}`, { cause });
+    });
   }
 
   #release(buildId: number, opened: Opened): void {
@@ -227,12 +244,17 @@ export class LogStore {
     if (this.#builds.size <= this.#idleBuilds || this.#closed) return;
     for (const [buildId, opened] of this.#builds) {
       if (this.#builds.size <= this.#idleBuilds) return;
-      if (opened.users > 0) continue;
-      this.#builds.delete(buildId);
-      void this.#leave(buildId, async () => (await opened.build).close()).catch((thrown: unknown) =>
-        this.#parts.log.error("log of a build was not closed", { build: buildId, error: messageOf(thrown) }),
-      );
+      if (opened.users === 0) this.#close(buildId, opened);
     }
+  }
+
+  /** Its users keep what they have; others open it again. */
+  #close(buildId: number, opened: Opened): void {
+    if (this.#builds.get(buildId) !== opened) return;
+    this.#builds.delete(buildId);
+    void this.#leave(buildId, async () => (await opened.build).close()).catch((thrown: unknown) =>
+      this.#parts.log.error("log of a build was not closed", { build: buildId, error: messageOf(thrown) }),
+    );
   }
 
   /** The build cannot be opened until `work` has ended. */

@@ -2,13 +2,12 @@ import type { BuildLog } from "./build-log.ts";
 import { logError } from "./errors.ts";
 import type { FilePool } from "./file-pool.ts";
 import { headerBytes, isRecordAt, lengthAt, lineAt, logIdAt, longestMessage, type StoredLine } from "./record.ts";
-import { readAt } from "./scan-segment.ts";
+import { readAt } from "./open-segment.ts";
 import type { Segment } from "./segment.ts";
 
 /** A reader's place: the last line it has and where to read the segments. A value. */
 export interface Place {
   readonly after: number;
-  readonly generation: number;
   /** By step: lines before the offset are at or before `after`. Default: the beginning. */
   readonly offsets: ReadonlyMap<number, number>;
 }
@@ -25,13 +24,12 @@ const [mostChunk, leastChunk, allChunks] = [64 * 1024, 4 * 1024, 1024 * 1024];
 export function placeAfter(build: BuildLog, after: number): Place {
   const offsets = new Map<number, number>();
   for (const { stepId, index } of build.segments) offsets.set(stepId, index.offsetOf(after + 1));
-  return { after, generation: build.generation, offsets };
+  return { after, offsets };
 }
 
 /** About 256 KiB of lines behind a place, at least one; undefined if there are none. Rejects with `log-damaged` for
  * corrupt records. */
-export async function readPage(build: BuildLog, wanted: Place, pool: FilePool): Promise<LogPage | undefined> {
-  const place = wanted.generation === build.generation ? wanted : placeAfter(build, wanted.after);
+export async function readPage(build: BuildLog, place: Place, pool: FilePool): Promise<LogPage | undefined> {
   if (build.readable <= place.after) return undefined;
   const upTo = build.readable;
   const behind = [...build.segments].filter(({ stepId, bytes }) => bytes > (place.offsets.get(stepId) ?? 0));
@@ -44,10 +42,10 @@ export async function readPage(build: BuildLog, wanted: Place, pool: FilePool): 
     const offsets = new Map(place.offsets);
     for (const { stepId, offset } of readers) offsets.set(stepId, offset);
     const after = lines.at(-1)?.logId ?? upTo;
-    return { lines, next: { after, generation: place.generation, offsets } };
+    return { lines, next: { after, offsets } };
   } catch (thrown) {
-    // The log was cut in between.
-    if (place.generation !== build.generation) return readPage(build, wanted, pool);
+    // The log may have been cut in between.
+    build.changes.check();
     throw thrown;
   }
 }

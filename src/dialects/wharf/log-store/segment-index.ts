@@ -20,16 +20,6 @@ export class SegmentIndex {
   #last: Block | undefined;
   #records = 0;
 
-  static of(flat: readonly number[]): SegmentIndex {
-    const index = new SegmentIndex();
-    for (let at = 0; at + 3 < flat.length; at += 4) {
-      const [offset = 0, logId = 0, lowest = 0, highest = 0] = flat.slice(at, at + 4);
-      index.#blocks.add({ offset, logId, lowest, highest });
-    }
-    if (index.#blocks.entries.length > mostBlocks / 2) index.#blocks.thin();
-    return index;
-  }
-
   note(offset: number, logId: number, workerLogId: number): void {
     const last = this.#last;
     if (last === undefined || this.#blocks.isDue(this.#records, offset - last.offset)) {
@@ -59,9 +49,5 @@ export class SegmentIndex {
       if (block.highest < lowest || block.lowest > highest) continue;
       yield { offset: block.offset, end: Math.min(end, blocks[at + 1]?.offset ?? end) };
     }
-  }
-
-  flat(): number[] {
-    return this.#blocks.entries.flatMap(({ offset, logId, lowest, highest }) => [offset, logId, lowest, highest]);
   }
 }

@@ -12,11 +12,6 @@ export interface SegmentFacts {
   readonly index: SegmentIndex;
 }
 
-export interface SegmentSnapshot extends Omit<SegmentFacts, "ids" | "index"> {
-  readonly ids: readonly number[];
-  readonly blocks: readonly number[];
-}
-
 export const noFacts = (): SegmentFacts => ({
   bytes: 0,
   lines: 0,
@@ -33,7 +28,6 @@ export class Segment {
   readonly path: string;
   bytes: number;
   durable: number;
-  checkpointed: number;
   /** The next five cover all accepted lines, written or not. */
   ids: IntervalSet;
   index: SegmentIndex;
@@ -43,11 +37,10 @@ export class Segment {
   #end: number;
   #page: RecordPage | undefined;
 
-  constructor(stepId: number, path: string, facts: SegmentFacts, checkpointed = 0) {
+  constructor(stepId: number, path: string, facts: SegmentFacts) {
     this.stepId = stepId;
     this.path = path;
     this.bytes = this.durable = this.#end = facts.bytes;
-    this.checkpointed = checkpointed;
     ({ ids: this.ids, index: this.index } = facts);
     ({ lines: this.lines, textBytes: this.textBytes, lastLogId: this.lastLogId } = facts);
   }
@@ -80,22 +73,9 @@ export class Segment {
     return this.#end - this.bytes;
   }
 
-  snapshot(): SegmentSnapshot {
-    const { lines, textBytes, lastLogId } = this;
-    return { bytes: this.#end, lines, textBytes, lastLogId, ids: this.ids.flat(), blocks: this.index.flat() };
-  }
-
   take(): Buffer {
     const page = this.#page?.bytes() ?? Buffer.alloc(0);
     this.#page = undefined;
     return page;
-  }
-
-  reset(facts: SegmentFacts): void {
-    this.#page = undefined;
-    this.bytes = this.durable = this.#end = facts.bytes;
-    this.checkpointed = Math.min(this.checkpointed, facts.bytes);
-    ({ ids: this.ids, index: this.index } = facts);
-    ({ lines: this.lines, textBytes: this.textBytes, lastLogId: this.lastLogId } = facts);
   }
 }

@@ -2,7 +2,7 @@ import type { BuildLog } from "./build-log.ts";
 import { logError } from "./errors.ts";
 import type { FilePool } from "./file-pool.ts";
 import { headerBytes, isRecordAt, lengthAt, lineAt, longestMessage, type StoredLine, workerLogIdAt } from "./record.ts";
-import { readAt } from "./scan-segment.ts";
+import { readAt } from "./open-segment.ts";
 import type { Segment } from "./segment.ts";
 
 /** Ids sorted at a time; only their places are in memory. */

@@ -6,7 +6,7 @@ import { eventStream } from "./event-stream.ts";
 
 const page: LogPage = {
   lines: [{ logId: 7, ...lineOf(1, 3, "\n\u2028"), message: "a\nb" }],
-  next: { after: 7, generation: 0, offsets: new Map() },
+  next: { after: 7, offsets: new Map() },
 };
 
 test("silence is broken every 15 s, and a line of several is one line of the stream", async () => {

@@ -1,6 +1,6 @@
 import { codeOf, messageOf } from "#lib/base/index.ts";
 import { RpcError, type RpcService, service, wharfApiV5 } from "#kernel/rpc/index.ts";
-import type { LogIntake } from "../log-store/log-intake.ts";
+import type { LogIntake } from "../log-store/log-store.ts";
 import type { NewLine } from "../log-store/record.ts";
 import { isTime } from "./line-json.ts";
 import type { ResultsApiParts } from "./parts.ts";

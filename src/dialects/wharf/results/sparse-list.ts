@@ -22,10 +22,10 @@ export class SparseList<Entry> {
 
   add(entry: Entry): void {
     this.#entries.push(entry);
-    if (this.#entries.length > this.#most) this.thin();
+    if (this.#entries.length > this.#most) this.#thin();
   }
 
-  thin(): void {
+  #thin(): void {
     this.#factor *= 2;
     const joined: Entry[] = [];
     for (let at = 0; at < this.#entries.length; at += 2) {
