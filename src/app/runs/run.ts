@@ -1,3 +1,4 @@
+import { recover } from "#lib/base/index.ts";
 import type { Described, Dialect, Neighbours } from "#kernel/dialect/index.ts";
 import type { RunView } from "#engine/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
@@ -120,10 +121,7 @@ export async function readIfVisible(
   client: ApiClient,
   { type, namespace, name }: { readonly type: ResourceType; readonly namespace: string; readonly name: string },
 ) {
-  try {
-    return await getOrUndefined(client, { type, name, ...(type.namespaced ? { namespace } : {}) });
-  } catch (thrown) {
-    if (isForbidden(thrown)) return undefined;
-    throw thrown;
-  }
+  return await getOrUndefined(client, { type, name, ...(type.namespaced ? { namespace } : {}) }).catch(
+    recover(isForbidden, undefined),
+  );
 }

@@ -1,4 +1,4 @@
-import { messageOf, SlipwayError } from "#lib/base/index.ts";
+import { getOrAdd, messageOf, SlipwayError } from "#lib/base/index.ts";
 import type { ApiServer, Listener, ServingCertificates } from "#kernel/apiserver/index.ts";
 import type { ServerPlace } from "#kernel/workloads/index.ts";
 import type { DoorPlan, ListenAddress } from "./door-plan.ts";
@@ -61,8 +61,7 @@ export class Doors {
   /** The server's address for clients that see all addresses or only a bridge's. Rejects for a foreign address. */
   async place(bridge: string | undefined, certificates: CertificateKeeper): Promise<ServerPlace> {
     if (bridge === undefined) return { host: "127.0.0.1", port: this.#main.port };
-    const known = this.#bridges.get(bridge) ?? this.#listenAt(bridge, certificates);
-    this.#bridges.set(bridge, known);
+    const known = getOrAdd(this.#bridges, bridge, () => this.#listenAt(bridge, certificates));
     // The address may exist next time.
     known.catch(() => this.#bridges.delete(bridge));
     return { host: bridge, port: (await known).port };

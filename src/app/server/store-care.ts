@@ -1,7 +1,7 @@
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { codeOf, type JsonObject, SlipwayError } from "#lib/base/index.ts";
+import { codeOf, hasCode, type JsonObject, recover, SlipwayError } from "#lib/base/index.ts";
 import { makeDirectories, refuseShared } from "#lib/base/index.node.ts";
 import {
   backupStore,
@@ -93,9 +93,7 @@ async function isThere(path: string): Promise<boolean> {
 /** Calls `use` with a store that does not change: the locked one, or a copy if a server has the lock. */
 async function atRest<T>(directory: string, use: (store: string, isCopy: boolean) => Promise<T>): Promise<T> {
   await expectStore(directory);
-  const lock = await lockDirectory(directory).catch((thrown: unknown) => {
-    if (codeOf(thrown) !== "store-locked") throw thrown;
-  });
+  const lock = await lockDirectory(directory).catch(recover(hasCode("store-locked"), undefined));
   if (lock === undefined) return await onCopy(directory, use);
   try {
     return await use(storeOf(directory), false);

@@ -1,3 +1,4 @@
+import { getOrAdd } from "#lib/base/index.ts";
 import type { Definition } from "./definition/definition.ts";
 import { below, createReporter, type Diagnostic, type Reporter, type Spot } from "./definition/diagnostics.ts";
 import { type Outline, readOutline } from "./definition/outline.ts";
@@ -66,9 +67,7 @@ export function prepare(request: PrepareRequest): Prepared {
   checkEnvironment({ environment, stages }, outline, reporter);
   const unknown = new Map<string, Spot[]>();
   const onUnknown = (name: string, spot: Spot): void => {
-    const spots = unknown.get(name);
-    if (spots === undefined) unknown.set(name, [spot]);
-    else spots.push(spot);
+    getOrAdd(unknown, name, () => []).push(spot);
   };
   const { isStrict = false } = request;
   const options = { substituter, reporter, isStrict, names: [...variables.keys()], onUnknown };

@@ -1,3 +1,4 @@
+import { getOrAdd } from "#lib/base/index.ts";
 import { countPhases, isActive, isTerminal, type Plan, type RunState } from "#engine/index.ts";
 import type { Informer } from "#kernel/kit/index.ts";
 import { controllerOf, keyOf, type Stored } from "#kernel/model/index.ts";
@@ -36,9 +37,7 @@ const known = new WeakMap<Workflow, number>();
 
 /** From the stored status. O(steps) once per version. */
 function activeIn(workflow: Stored<Workflow>): number {
-  const found = known.get(workflow) ?? countActive(stepSources(specOf(workflow)), (key) => statusOf(workflow, key));
-  known.set(workflow, found);
-  return found;
+  return getOrAdd(known, workflow, () => countActive(stepSources(specOf(workflow)), (key) => statusOf(workflow, key)));
 }
 
 const activeOf = ({ steps }: CompiledWorkflow, run: RunState): number =>

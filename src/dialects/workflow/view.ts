@@ -1,4 +1,4 @@
-import { parseInstant } from "#lib/base/index.ts";
+import { getOrAdd, parseInstant } from "#lib/base/index.ts";
 import {
   type ArtifactRef,
   type FailedAttempt,
@@ -176,9 +176,7 @@ function groupByStep(children: readonly KubeObject[]): ReadonlyMap<string, reado
   for (const child of children) {
     const step = child.metadata.labels?.[stepLabel];
     if (step === undefined) continue;
-    const group = groups.get(step);
-    if (group === undefined) groups.set(step, [child]);
-    else group.push(child);
+    getOrAdd(groups, step, () => []).push(child);
   }
   return groups;
 }

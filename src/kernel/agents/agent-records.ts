@@ -1,6 +1,7 @@
 import {
   type Clock,
   formatInstant,
+  getOrAdd,
   type Instant,
   jsonEquals,
   type JsonObject,
@@ -150,9 +151,7 @@ export class AgentRecords {
 
   #entry(agentID: string): Entry {
     const key = this.#options.keyOf(agentID);
-    const known = this.#entries.get(key);
-    if (known !== undefined) return known;
-    const entry: Entry = {
+    return getOrAdd(this.#entries, key, () => ({
       agentID,
       isIndividual: false,
       status: {},
@@ -162,9 +161,7 @@ export class AgentRecords {
       isDirty: false,
       isNews: false,
       isWriting: false,
-    };
-    this.#entries.set(key, entry);
-    return entry;
+    }));
   }
 
   #note(entry: Entry, status: JsonObject): void {

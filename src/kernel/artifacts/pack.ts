@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { type Header, type Pack, pack } from "tar-stream";
-import { codeOf } from "#lib/base/index.ts";
+import { hasCode, recover } from "#lib/base/index.ts";
 import { ArtifactError, asArtifactError, mostEntries, tooManyEntries } from "./errors.ts";
 import { staysInside } from "./links.ts";
 import type { ArtifactWish, StoredArtifact } from "./words.ts";
@@ -29,10 +29,7 @@ const reading = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
  */
 export async function packArtifact(root: string, wish: ArtifactWish): Promise<Packed | undefined> {
   const path = join(root, wish.path);
-  const found = await lstat(path).catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT" || codeOf(thrown) === "ENOTDIR") return undefined;
-    throw thrown;
-  });
+  const found = await lstat(path).catch(recover(hasCode("ENOENT", "ENOTDIR"), undefined));
   if (found === undefined) return undefined;
   // Following a link would use the rights of this process.
   if ((await realpath(path)) !== join(await realpath(root), wish.path))

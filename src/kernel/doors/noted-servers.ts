@@ -5,7 +5,7 @@ import { isDead, type Owner, replaceFile, thisProcess } from "#lib/base/index.no
 import { lstat, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
-import { codeOf, isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import { hasCode, isJsonObject, type JsonValue, recover } from "#lib/base/index.ts";
 
 export interface NotedServer {
   /** The word clients look it up by: `provisioner`. */
@@ -115,10 +115,7 @@ function parseNote(text: string): NotedServer | undefined {
  */
 async function isOwn(directory: string, makes: boolean): Promise<boolean> {
   try {
-    if (makes)
-      await mkdir(directory, 0o700).catch((thrown: unknown) => {
-        if (codeOf(thrown) !== "EEXIST") throw thrown;
-      });
+    if (makes) await mkdir(directory, 0o700).catch(recover(hasCode("EEXIST"), undefined));
     const found = await lstat(directory);
     if (!found.isDirectory() || found.uid !== (process.getuid?.() ?? found.uid)) return false;
     return (found.mode & 0o077) === 0;

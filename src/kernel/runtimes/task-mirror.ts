@@ -1,4 +1,4 @@
-import type { Cancel } from "#lib/base/index.ts";
+import { type Cancel, getOrAdd } from "#lib/base/index.ts";
 import type { TaskStatus } from "./contract.ts";
 
 /** The last known status of each task, and its listeners. Repeated and late news are dropped. */
@@ -22,9 +22,7 @@ export class TaskMirror {
     if (phase === "ended" || phase === status.state.phase) return;
     this.#tasks.set(status.id, status);
     const owner = ownerOf(status.id);
-    const ids = this.#idsByOwner.get(owner);
-    if (ids === undefined) this.#idsByOwner.set(owner, new Set([status.id]));
-    else ids.add(status.id);
+    getOrAdd(this.#idsByOwner, owner, () => new Set()).add(status.id);
     for (const listener of this.#listeners) listener(status);
   }
 

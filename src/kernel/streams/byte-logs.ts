@@ -1,6 +1,6 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf } from "#lib/base/index.ts";
+import { codeOf, hasCode, recover } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { ByteLog } from "./byte-log.ts";
 import { fileName } from "./file-name.ts";
@@ -81,10 +81,7 @@ export class ByteLogs {
 
   /** Of all logs whose names are names of files. */
   async names(): Promise<readonly string[]> {
-    const files = await readdir(this.#options.directory).catch((thrown: unknown) => {
-      if (codeOf(thrown) === "ENOENT") return [];
-      throw thrown;
-    });
+    const files = await readdir(this.#options.directory).catch(recover(hasCode("ENOENT"), []));
     return files.filter((file) => file.endsWith(suffix)).map((file) => file.slice(0, -suffix.length));
   }
 

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { codeOf, type Instant } from "#lib/base/index.ts";
+import { hasCode, type Instant, recover } from "#lib/base/index.ts";
 import { indexOf } from "./log-files.ts";
 
 // Makes `since` and numbers of lines cheap in a long file: a search over 24 bytes per 256 records. A log without an
@@ -30,10 +30,7 @@ export function encodeEntry(entry: IndexEntry): Buffer {
 
 /** The entries of the first `size` bytes of a log file, ascending; none without an index. Skips a torn last one. */
 export async function readIndex(file: string, size: number): Promise<readonly IndexEntry[]> {
-  const bytes = await readFile(indexOf(file)).catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return Buffer.alloc(0);
-    throw thrown;
-  });
+  const bytes = await readFile(indexOf(file)).catch(recover(hasCode("ENOENT"), Buffer.alloc(0)));
   const entries: IndexEntry[] = [];
   for (let from = 0; from + entryBytes <= bytes.length; from += entryBytes) {
     const offset = bytes.readDoubleLE(from + 8);

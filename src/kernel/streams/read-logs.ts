@@ -1,6 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { codeOf, type Instant } from "#lib/base/index.ts";
+import { hasCode, type Instant, recover } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { DirectoryWatch } from "./directory-watch.ts";
 import { listLogFiles, type LogFile, lookAt } from "./log-files.ts";
@@ -150,10 +150,7 @@ async function withStableFiles(
   use: (files: readonly LogFile[]) => Promise<OpenFile | "changed" | undefined>,
 ): Promise<OpenFile | undefined> {
   for (;;) {
-    const opened = await use(await listLogFiles(path)).catch((thrown: unknown) => {
-      if (codeOf(thrown) === "ENOENT") return "changed" as const;
-      throw thrown;
-    });
+    const opened = await use(await listLogFiles(path)).catch(recover(hasCode("ENOENT"), "changed" as const));
     if (opened !== "changed") return opened;
   }
 }

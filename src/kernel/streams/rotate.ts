@@ -1,5 +1,5 @@
 import { type FileHandle, rename, rm } from "node:fs/promises";
-import { codeOf } from "#lib/base/index.ts";
+import { hasCode, recover } from "#lib/base/index.ts";
 import { fileOfAge, indexOf, type Rotation } from "./log-files.ts";
 
 /** Makes every file one older, and removes the oldest; oldest first, so that a crash loses no other file. */
@@ -21,9 +21,7 @@ export async function moveFile(from: string, to: string): Promise<void> {
 }
 
 async function renameIfThere(from: string, to: string): Promise<void> {
-  await rename(from, to).catch((thrown: unknown) => {
-    if (codeOf(thrown) !== "ENOENT") throw thrown;
-  });
+  await rename(from, to).catch(recover(hasCode("ENOENT"), undefined));
 }
 
 /** Smaller buffers are joined before writing. */

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, unlinkSync } from "node:fs";
 import { lstat, mkdir, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { codeOf } from "./errors.ts";
+import { codeOf, hasCode, recover } from "./errors.ts";
 import { inParallel } from "./in-parallel.ts";
 
 /**
@@ -31,10 +31,7 @@ export const exists = (path: string): Promise<boolean> =>
 
 /** The names in a directory; none if it does not exist. */
 export const namesIn = (directory: string): Promise<readonly string[]> =>
-  readdir(directory).catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return [];
-    throw thrown;
-  });
+  readdir(directory).catch(recover(hasCode("ENOENT"), []));
 
 const isDirectory = (path: string): Promise<boolean> =>
   stat(path).then(

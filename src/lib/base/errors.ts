@@ -19,3 +19,17 @@ export function codeOf(thrown: unknown): string | undefined {
   if (typeof thrown !== "object" || thrown === null || !("code" in thrown)) return undefined;
   return typeof thrown.code === "string" ? thrown.code : undefined;
 }
+
+/** Whether something thrown has one of these codes. */
+export const hasCode =
+  (...codes: readonly string[]) =>
+  (thrown: unknown): boolean =>
+    codes.includes(codeOf(thrown) ?? "");
+
+/** For `catch`: returns `value` in place of what `isExpected`, and throws anything else. */
+export const recover =
+  <T>(isExpected: (thrown: unknown) => boolean, value: T) =>
+  (thrown: unknown): T => {
+    if (isExpected(thrown)) return value;
+    throw thrown;
+  };

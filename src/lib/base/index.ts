@@ -8,6 +8,7 @@ export * from "./duration.ts";
 export * from "./errors.ts";
 export * from "./fake-clock.ts";
 export * from "./field-path.ts";
+export * from "./get-or-add.ts";
 export * from "./in-parallel.ts";
 export * from "./in-steps.ts";
 export * from "./in-turn.ts";

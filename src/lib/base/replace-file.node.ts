@@ -1,6 +1,6 @@
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { codeOf } from "./errors.ts";
+import { hasCode, recover } from "./errors.ts";
 
 export interface ReplaceOptions {
   /** Default 0600, narrowed by the umask. */
@@ -50,10 +50,5 @@ export async function flushDirectory(path: string): Promise<void> {
 
 /** The text of a file; undefined if it does not exist. */
 export async function readTextIfPresent(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (thrown) {
-    if (codeOf(thrown) === "ENOENT" || codeOf(thrown) === "ENOTDIR") return undefined;
-    throw thrown;
-  }
+  return await readFile(path, "utf8").catch(recover(hasCode("ENOENT", "ENOTDIR"), undefined));
 }

@@ -1,6 +1,6 @@
 import { Optional } from "@marcbachmann/cel-js";
 import { Duration, UnsignedInt } from "@marcbachmann/cel-js/evaluator";
-import { type JsonArray, type JsonValue } from "#lib/base/index.ts";
+import { getOrAdd, type JsonArray, type JsonValue } from "#lib/base/index.ts";
 
 // The border between JSON and CEL. In: integers become bigint, because CEL's int and double are different types. Out:
 // bigint becomes a number again, and what JSON lacks becomes a text.
@@ -21,9 +21,7 @@ export function toCel(value: JsonValue): unknown {
   if (typeof value === "number") return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (typeof value !== "object" || value === null) return value;
   if (!Object.isFrozen(value)) return convertCollection(value);
-  const converted = known.get(value) ?? convertCollection(value);
-  known.set(value, converted);
-  return converted;
+  return getOrAdd(known, value, () => convertCollection(value));
 }
 
 /** The value itself when nothing in it changes, so that documents without numbers cost no memory. */

@@ -1,3 +1,4 @@
+import { getOrAdd } from "#lib/base/index.ts";
 import type { Schema } from "./schema.ts";
 
 /** Finds the definition a `$ref` names. Only schemas of built-in kinds have references. */
@@ -24,11 +25,7 @@ export function compileOnce<F>(
   const made = new Map<Schema, F>();
   const compile = (schema: Schema): F => {
     const node = dereference(schema, resolve);
-    const known = made.get(node);
-    if (known !== undefined) return known;
-    const fresh = make(node, compile);
-    made.set(node, fresh);
-    return fresh;
+    return getOrAdd(made, node, () => make(node, compile));
   };
   return compile;
 }

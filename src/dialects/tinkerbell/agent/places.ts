@@ -1,6 +1,6 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf } from "#lib/base/index.ts";
+import { hasCode, recover } from "#lib/base/index.ts";
 import { fileName } from "#kernel/streams/index.ts";
 import { logPath, logsIn } from "../logs/places.ts";
 import type { Execution } from "./work.ts";
@@ -34,10 +34,7 @@ export const workDirectoryOf = (directory: string, execution: Execution): string
 /** Removes traces of all executions but one. Logs stay. */
 export async function removeWork(directory: string, keep: Execution | undefined): Promise<void> {
   const kept = keep === undefined ? undefined : workDirectoryOf(directory, keep);
-  const names = await readdir(workDirectories(directory)).catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return [];
-    throw thrown;
-  });
+  const names = await readdir(workDirectories(directory)).catch(recover(hasCode("ENOENT"), []));
   for (const name of names) {
     const place = join(workDirectories(directory), name);
     if (place !== kept) await rm(place, { recursive: true, force: true });

@@ -1,10 +1,11 @@
 import {
-  inParallel,
-  type Problem,
   type FieldPath,
+  getOrAdd,
+  inParallel,
   isJsonObject,
   type JsonValue,
   type Position,
+  type Problem,
 } from "#lib/base/index.ts";
 import { type Kitchen, prepare, type PrepareFailure } from "../reconcile/prepare.ts";
 import { defaultSettings } from "../settings.ts";
@@ -143,8 +144,7 @@ export function problemsTogether(previews: readonly Preview[]): readonly Problem
   for (const { problems, hardware } of previews)
     for (const problem of problems) {
       const key = JSON.stringify(problem);
-      const known = found.get(key) ?? { problem, machines: [] };
-      found.set(key, known);
+      const known = getOrAdd(found, key, () => ({ problem, machines: [] }));
       if (hardware !== undefined) known.machines.push(hardware);
     }
   return [...found.values()].map(({ problem, machines }) => {

@@ -1,4 +1,4 @@
-import type { Clock } from "#lib/base/index.ts";
+import { type Clock, getOrAdd } from "#lib/base/index.ts";
 import type { Metrics } from "#kernel/kit/index.ts";
 import type { CallObserver, StatusName } from "#kernel/rpc/index.ts";
 import type { AgentEvent, Verdict } from "../events.ts";
@@ -63,8 +63,6 @@ function callObserver(metrics: Metrics, clock: Clock): CallObserver {
 function remembered<K, V>(make: (key: K) => V): (key: K) => V {
   const known = new Map<K, V>();
   return (key) => {
-    const value = known.get(key) ?? make(key);
-    known.set(key, value);
-    return value;
+    return getOrAdd(known, key, () => make(key));
   };
 }

@@ -1,4 +1,4 @@
-import { aborted, formatInstant, type Instant, orAborted } from "#lib/base/index.ts";
+import { aborted, formatInstant, type Instant, orAborted, recover } from "#lib/base/index.ts";
 import type { ApiClient, Manager } from "#kernel/kit/index.ts";
 import { isNotFound, Pod, type Stored } from "#kernel/model/index.ts";
 import { Worker } from "../kinds.ts";
@@ -100,7 +100,5 @@ async function endPod(
     name: metadata.name,
     ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
   };
-  await client.delete(ref, { preconditions: { uid } }).catch((thrown: unknown) => {
-    if (!isNotFound(thrown)) throw thrown;
-  });
+  await client.delete(ref, { preconditions: { uid } }).catch(recover(isNotFound, undefined));
 }

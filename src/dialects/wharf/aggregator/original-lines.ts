@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { tcpConnect } from "../worker-api/tcp-connect.ts";
 import type { Connect } from "../worker-api/worker-rest-client.ts";
-import { deferred, type Millis, SlipwayError, isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import { deferred, getOrAdd, isJsonObject, type JsonValue, type Millis, SlipwayError } from "#lib/base/index.ts";
 import { FramedChannel, frameOf, fromBinary, RpcError, wharfApiV5 } from "#kernel/rpc/index.ts";
 import { IntervalSet } from "../log-store/interval-set.ts";
 import { timeToTell } from "../results-api/line-json.ts";
@@ -83,9 +83,7 @@ export class OriginalLines {
   }
 
   #of(stepId: number): IntervalSet {
-    const taken = this.#taken.get(stepId) ?? new IntervalSet();
-    this.#taken.set(stepId, taken);
-    return taken;
+    return getOrAdd(this.#taken, stepId, () => new IntervalSet());
   }
 
   async #look(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, inParallel, type Logger } from "#lib/base/index.ts";
+import { hasCode, inParallel, type Logger, recover } from "#lib/base/index.ts";
 import { makeDirectories, readTextIfPresent, replaceFile } from "#lib/base/index.node.ts";
 import type { ResultStores } from "../results-api/parts.ts";
 
@@ -17,10 +17,7 @@ export async function highestNumber(directory: string): Promise<number> {
 }
 
 const namesIn = async (directory: string): Promise<readonly string[]> =>
-  await readdir(directory).catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return [];
-    throw thrown;
-  });
+  await readdir(directory).catch(recover(hasCode("ENOENT"), []));
 
 async function highestRemoved(directory: string): Promise<number> {
   const number = Number.parseInt((await readTextIfPresent(nameOf(directory))) ?? "", 10);

@@ -3,11 +3,12 @@ import { dirname } from "node:path";
 import {
   type Cancel,
   type Clock,
-  codeOf,
+  hasCode,
   inParallel,
   type Logger,
   messageOf,
   type Millis,
+  recover,
   SlipwayError,
 } from "#lib/base/index.ts";
 import { flushDirectory, makeDirectories } from "#lib/base/index.node.ts";
@@ -58,10 +59,7 @@ export async function openBuildLog(
   parts: LogParts,
   onFailure: () => void,
 ): Promise<BuildLog> {
-  const names = await readdir(directory).catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return undefined;
-    throw thrown;
-  });
+  const names = await readdir(directory).catch(recover(hasCode("ENOENT"), undefined));
   const stepIds = (names ?? []).flatMap((name) =>
     /^(?:0|[1-9]\d{0,15})\.log$/.test(name) ? [Number.parseInt(name, 10)] : [],
   );

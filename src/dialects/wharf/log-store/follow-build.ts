@@ -1,3 +1,4 @@
+import { onAbort } from "#lib/base/index.ts";
 import type { BuildLog } from "./build-log.ts";
 import type { FilePool } from "./file-pool.ts";
 import type { StoredLine } from "./record.ts";
@@ -45,8 +46,7 @@ export async function* followBuild(
   reader: PageReader,
   { after = build.accepted, signal, until }: BuildFollowing,
 ): AsyncGenerator<LogPage, void> {
-  const wake = (): void => build.changes.tell();
-  until?.addEventListener("abort", wake, { once: true });
+  const forget = onAbort(until, () => build.changes.tell());
   const end = build.accepted;
   try {
     for (let place = placeAfter(build, Math.min(after, end)); ; ) {
@@ -61,7 +61,7 @@ export async function* followBuild(
       else await build.changes.after(version, signal);
     }
   } finally {
-    until?.removeEventListener("abort", wake);
+    forget();
   }
 }
 
@@ -80,8 +80,7 @@ export async function* followStep(
   pool: FilePool,
   { after = 0, signal, until }: StepFollowing,
 ): AsyncGenerator<readonly StoredLine[], void> {
-  const wake = (): void => build.changes.tell();
-  until.addEventListener("abort", wake, { once: true });
+  const forget = onAbort(until, () => build.changes.tell());
   try {
     for (let known = after; ; ) {
       build.changes.check(signal);
@@ -97,7 +96,7 @@ export async function* followStep(
       await build.changes.after(version, signal);
     }
   } finally {
-    until.removeEventListener("abort", wake);
+    forget();
   }
 }
 

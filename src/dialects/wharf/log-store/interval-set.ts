@@ -8,7 +8,12 @@ interface Interval {
 
 /** A set of positive integers as intervals; memory grows with the gaps, up to `mostIntervals`. */
 export class IntervalSet {
-  readonly #intervals: Interval[] = [];
+  readonly #intervals: Interval[];
+
+  /** Contains 1 to `upTo`. */
+  constructor(upTo = 0) {
+    this.#intervals = upTo > 0 ? [{ first: 1, last: upTo }] : [];
+  }
 
   add(number: number): "added" | "present" | "full" {
     const at = this.#countTo(number);

@@ -1,4 +1,4 @@
-import { aborted, parseInstant } from "#lib/base/index.ts";
+import { aborted, parseInstant, recover } from "#lib/base/index.ts";
 import { controllerFor, type Manager, refTo, requestChannel } from "#kernel/kit/index.ts";
 import { isNotFound, Secret } from "#kernel/model/index.ts";
 import { Worker } from "../kinds.ts";
@@ -61,9 +61,7 @@ async function sweepSecrets(
       const { labels = {}, creationTimestamp } = secret.metadata;
       const age = clock.now() - (parseInstant(creationTimestamp) ?? 0);
       if (age < orphanAgeMs || isWorker(labels[workerLabel] ?? "")) continue;
-      await client.delete(refTo(Secret, secret)).catch((thrown: unknown) => {
-        if (!isNotFound(thrown)) throw thrown;
-      });
+      await client.delete(refTo(Secret, secret)).catch(recover(isNotFound, undefined));
     }
   } catch (thrown) {
     // Retried at the next start.

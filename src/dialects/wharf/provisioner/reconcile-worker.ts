@@ -1,4 +1,4 @@
-import { codeOf, type Instant, messageOf, type Millis, parseInstant } from "#lib/base/index.ts";
+import { codeOf, type Instant, messageOf, type Millis, parseInstant, recover } from "#lib/base/index.ts";
 import {
   addFinalizer,
   type ApiClient,
@@ -145,9 +145,7 @@ async function removeSecret({ client, cleared }: WorkerParts, { metadata, spec }
   const { namespace = "", uid } = metadata;
   const { secretName } = spec;
   if (secretName === undefined || cleared.has(uid)) return;
-  await client.delete({ type: Secret, namespace, name: secretName }).catch((thrown: unknown) => {
-    if (!isNotFound(thrown)) throw thrown;
-  });
+  await client.delete({ type: Secret, namespace, name: secretName }).catch(recover(isNotFound, undefined));
   cleared.add(uid);
 }
 

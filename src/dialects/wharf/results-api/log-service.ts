@@ -1,4 +1,4 @@
-import { codeOf, messageOf } from "#lib/base/index.ts";
+import { codeOf, getOrAdd, messageOf } from "#lib/base/index.ts";
 import { RpcError, type RpcService, service, wharfApiV5 } from "#kernel/rpc/index.ts";
 import type { LogIntake } from "../log-store/log-store.ts";
 import type { NewLine } from "../log-store/record.ts";
@@ -57,9 +57,7 @@ class Intake {
       this.skipped++;
       return;
     }
-    const lines = this.#waiting.get(buildId);
-    if (lines === undefined) this.#waiting.set(buildId, [line]);
-    else lines.push(line);
+    getOrAdd(this.#waiting, buildId, () => []).push(line);
     this.#count++;
     this.#storing ??= new Promise<void>((resolve) => void setImmediate(resolve)).then(() => this.#store());
     if (this.#count >= batchLines) await this.#storing;

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { open, readdir, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { codeOf } from "#lib/base/index.ts";
+import { hasCode, recover } from "#lib/base/index.ts";
 import type { ArtifactSource } from "./store-artifact.ts";
 
 const chunkBytes = 256 * 1024;
@@ -9,10 +9,7 @@ const chunkBytes = 256 * 1024;
 /** Regular files below a directory by name; none if it does not exist. Links are followed only to files inside: a step
  * must not make the worker read other files. */
 export async function* artifactFiles(root: string): AsyncGenerator<ArtifactSource, void> {
-  const home = await realpath(root).catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return undefined;
-    throw thrown;
-  });
+  const home = await realpath(root).catch(recover(hasCode("ENOENT"), undefined));
   if (home !== undefined) yield* filesBelow(home, "");
 }
 
@@ -35,11 +32,8 @@ async function insideOf(home: string, path: string): Promise<string | undefined>
 async function isFileInside(home: string, path: string): Promise<boolean> {
   const target = await insideOf(home, path);
   if (target === undefined) return false;
-  const handle = await openFile(target).catch((thrown: unknown) => {
-    // A socket, or a file that was removed or replaced. Unreadable files are errors.
-    if (["ENXIO", "ENOENT", "ELOOP"].includes(codeOf(thrown) ?? "")) return undefined;
-    throw thrown;
-  });
+  // A socket, or a file that was removed or replaced. Unreadable files are errors.
+  const handle = await openFile(target).catch(recover(hasCode("ENXIO", "ENOENT", "ELOOP"), undefined));
   try {
     return (await handle?.stat())?.isFile() === true;
   } finally {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { chmod, link, lstat, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { codeOf, messageOf } from "#lib/base/index.ts";
+import { codeOf, hasCode, messageOf, recover } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { resultsError } from "./errors.ts";
 
@@ -44,9 +44,7 @@ export async function claimDirectory(wanted: string, firstFile: string, content:
 
 async function claim(directory: string, firstFile: string, content: string): Promise<boolean> {
   try {
-    await mkdir(directory, 0o700).catch((thrown: unknown) => {
-      if (codeOf(thrown) !== "EEXIST") throw thrown;
-    });
+    await mkdir(directory, 0o700).catch(recover(hasCode("EEXIST"), undefined));
     if ((await readdir(directory)).length > 0) return false;
     await chmod(directory, 0o700);
     // Unique, because two builds of one process may compete.

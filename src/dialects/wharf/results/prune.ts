@@ -2,7 +2,16 @@ import { isDead } from "#lib/base/index.node.ts";
 import { randomUUID } from "node:crypto";
 import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, type Instant, type Logger, messageOf, type Millis, parseInstant } from "#lib/base/index.ts";
+import {
+  codeOf,
+  hasCode,
+  type Instant,
+  type Logger,
+  messageOf,
+  type Millis,
+  parseInstant,
+  recover,
+} from "#lib/base/index.ts";
 import { readBuild } from "./read-build.ts";
 import { seal } from "./seal.ts";
 
@@ -37,10 +46,7 @@ interface EndedBuild {
 }
 
 async function endedBuilds(builds: string, now: Instant, log: Logger): Promise<readonly EndedBuild[]> {
-  const names = await readdir(builds).catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return [];
-    throw thrown;
-  });
+  const names = await readdir(builds).catch(recover(hasCode("ENOENT"), []));
   const found: EndedBuild[] = [];
   for (const name of names) {
     const directory = join(builds, name);

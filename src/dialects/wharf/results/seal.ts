@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { open, rm } from "node:fs/promises";
-import { codeOf, formatInstant, type Instant } from "#lib/base/index.ts";
+import { formatInstant, hasCode, type Instant, recover } from "#lib/base/index.ts";
 import { type BuildDocument, isFinal, type StageRecord, type StatusUpdate, type StepRecord } from "./build-document.ts";
 import { writeJson } from "./json-file.ts";
 import { readBuild } from "./read-build.ts";
@@ -62,10 +62,7 @@ const blockBytes = 64 * 1024;
 
 /** A crash may have left half a line. */
 async function cutTail(path: string): Promise<void> {
-  const handle = await open(path, constants.O_RDWR | constants.O_NOFOLLOW).catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return undefined;
-    throw thrown;
-  });
+  const handle = await open(path, constants.O_RDWR | constants.O_NOFOLLOW).catch(recover(hasCode("ENOENT"), undefined));
   if (handle === undefined) return;
   try {
     const { size } = await handle.stat();

@@ -1,5 +1,15 @@
 import { FramedChannel, frameHeaderBytes, frameOf, messagesOf, RpcError, wharfWorkerV1 } from "#kernel/rpc/index.ts";
-import { type Clock, isJsonObject, type Logger, messageOf, type Millis, type Random, sleep } from "#lib/base/index.ts";
+import {
+  type Clock,
+  getOrAdd,
+  isJsonObject,
+  type Logger,
+  messageOf,
+  type Millis,
+  type Random,
+  sleep,
+} from "#lib/base/index.ts";
+import { IntervalSet } from "../log-store/interval-set.ts";
 import type { BuildDocument } from "../results/build-document.ts";
 import { countedLines, type LineFrames, pickLines } from "./line-frames.ts";
 import { readArtifact, readStatus, type WorkerArtifact, type WorkerStatus } from "./worker-messages.ts";
@@ -152,40 +162,22 @@ const broken = (thrown: unknown): RpcError =>
 const isBuild = (value: unknown): value is WorkerBuild =>
   isJsonObject(value) && Array.isArray(value["steps"]) && Array.isArray(value["logs"]) && "frozen" in value;
 
-/** Remembered lines ahead of a gap, per step. Beyond that duplicates are passed on, because the store recognises them.
- */
-const mostAhead = 65_536;
-
-/** Recognises repeated lines. Released workers mix old and new lines and start over when a client reconnects. */
+/** Recognises repeated lines. Released workers mix old and new lines and start over when a client reconnects. With too
+ * many gaps duplicates are passed on, because the store recognises them. */
 class SeenLines {
-  readonly #steps = new Map<number, { upTo: number; readonly ahead: Set<number> }>();
+  readonly #steps: Map<number, IntervalSet>;
 
   /** `known`: by step, the line up to which all are known. */
-  constructor(known: ReadonlyMap<number, number> = new Map()) {
-    for (const [stepId, upTo] of known) this.#steps.set(stepId, { upTo, ahead: new Set() });
+  constructor(known: ReadonlyMap<number, number>) {
+    this.#steps = new Map([...known].map(([stepId, upTo]) => [stepId, new IntervalSet(upTo)]));
   }
 
+  /** False for a repeated line. Lines without a number are always new. */
   add(stepId: number, logId: number): boolean {
-    const step = this.#steps.get(stepId) ?? this.#begin(stepId);
-    if (logId === step.upTo + 1) {
-      step.upTo = logId;
-      while (step.ahead.delete(step.upTo + 1)) step.upTo++;
-      return true;
-    }
-    // Lines without a number are always new.
-    if (logId === 0) return true;
-    if (logId <= step.upTo || step.ahead.has(logId)) return false;
-    if (step.ahead.size < mostAhead) step.ahead.add(logId);
-    return true;
-  }
-
-  #begin(stepId: number) {
-    const step = { upTo: 0, ahead: new Set<number>() };
-    this.#steps.set(stepId, step);
-    return step;
+    return logId === 0 || getOrAdd(this.#steps, stepId, () => new IntervalSet()).add(logId) !== "present";
   }
 
   get cursors(): ReadonlyMap<number, number> {
-    return new Map([...this.#steps].map(([stepId, { upTo }]) => [stepId, upTo]));
+    return new Map([...this.#steps].map(([stepId, ids]) => [stepId, ids.prefix]));
   }
 }

@@ -6,7 +6,7 @@ import { linesOf, type LogBatch } from "../results/log-line.ts";
 import type { Results, StepResults } from "../results/results.ts";
 import { LogCursor } from "../results/log-cursor.ts";
 import type { StepLog } from "../results/step-log.ts";
-import type { Logger } from "#lib/base/index.ts";
+import { getOrAdd, type Logger } from "#lib/base/index.ts";
 import { join } from "node:path";
 import { fileNameOf } from "../results/artifact-name.ts";
 import type { Artifact } from "../results/build-document.ts";
@@ -130,9 +130,7 @@ function lineCounts(): (log: StepLog) => Promise<number> {
   const counted = new WeakMap<StepLog, Promise<number>>();
   return async (log) => {
     if (!Number.isNaN(log.lines)) return log.lines;
-    const known = counted.get(log) ?? count(log);
-    counted.set(log, known);
-    return await known;
+    return await getOrAdd(counted, log, () => count(log));
   };
 }
 

@@ -1,4 +1,11 @@
-import { type FieldPath, formatFieldPath, isJsonObject, type JsonValue, jsonEquals } from "#lib/base/index.ts";
+import {
+  type FieldPath,
+  formatFieldPath,
+  getOrAdd,
+  isJsonObject,
+  jsonEquals,
+  type JsonValue,
+} from "#lib/base/index.ts";
 import { hashName } from "#lib/base/index.node.ts";
 import {
   type CelEnvironment,
@@ -107,9 +114,7 @@ const environments = new Map<string, CelEnvironment>();
 function environmentOf({ site, final, local = [] }: ExpressionScope): CelEnvironment {
   const own = [...(final ? ["run"] : []), ...(site === "gate" ? [] : local)];
   const name = [site, ...own].join(" ");
-  const known = environments.get(name) ?? environment(site, own);
-  environments.set(name, known);
-  return known;
+  return getOrAdd(environments, name, () => environment(site, own));
 }
 
 const isCondition: ReadonlySet<Site> = new Set(["gate", "item", "completion", "retry", "until"]);

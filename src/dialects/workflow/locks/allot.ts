@@ -1,3 +1,4 @@
+import { getOrAdd } from "#lib/base/index.ts";
 import { compareBytes } from "#engine/index.ts";
 import { type Claim, holderKey } from "./claims.ts";
 import type { ConcurrencyLimit } from "./kind.ts";
@@ -49,9 +50,7 @@ const placesFor = ({ most }: Claim, { places }: LimitState): number =>
 const keysOfHolders = new WeakMap<ConcurrencyLimit, ReadonlySet<string>>();
 
 function keysIn(limit: ConcurrencyLimit): ReadonlySet<string> {
-  const found = keysOfHolders.get(limit) ?? new Set((limit.status?.holders ?? []).map(holderKey));
-  keysOfHolders.set(limit, found);
-  return found;
+  return getOrAdd(keysOfHolders, limit, () => new Set((limit.status?.holders ?? []).map(holderKey)));
 }
 
 export const isHolder = (limit: ConcurrencyLimit | undefined, key: string): boolean =>

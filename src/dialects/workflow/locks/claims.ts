@@ -1,4 +1,4 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { getOrAdd, type JsonObject } from "#lib/base/index.ts";
 import { countPhases, idleItems, isTerminal, type RunState, settledItems } from "#engine/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { compileWorkflow } from "../compile/compile.ts";
@@ -86,9 +86,7 @@ const known = new WeakMap<Workflow, readonly Claim[]>();
 
 /** Most urgent first. O(steps) once per stored version. */
 export function claimsOf(workflow: Stored<Workflow>): readonly Claim[] {
-  const found = known.get(workflow) ?? findClaims(workflow);
-  known.set(workflow, found);
-  return found;
+  return getOrAdd(known, workflow, () => findClaims(workflow));
 }
 
 /** A run that cannot start anything claims nothing. */
@@ -161,8 +159,7 @@ function claimsOfStep(workflow: Stored<Workflow>, source: StepSource, priority =
 const settled = new WeakMap<ItemsStatus, (index: number) => boolean>();
 
 function isSettledItem(items: ItemsStatus, index: number): boolean {
-  const ask = settled.get(items) ?? settledItems(items);
-  settled.set(items, ask);
+  const ask = getOrAdd(settled, items, () => settledItems(items));
   return ask(index);
 }
 

@@ -1,4 +1,13 @@
-import { type Clock, inParallel, type Instant, type Millis, parseInstant, err, type Result } from "#lib/base/index.ts";
+import {
+  type Clock,
+  err,
+  getOrAdd,
+  inParallel,
+  type Instant,
+  type Millis,
+  parseInstant,
+  type Result,
+} from "#lib/base/index.ts";
 import { exponential } from "#engine/index.ts";
 import {
   type ApiClient,
@@ -72,8 +81,7 @@ function notifier(parts: NotifierParts): Reconciler {
         tries.delete(key);
         return undefined;
       }
-      const known = tries.get(key) ?? new Map<string, Try>();
-      tries.set(key, known);
+      const known = getOrAdd(tries, key, () => new Map<string, Try>());
       const owed = workflow.status?.notifications?.owed ?? [];
       // Notifications recorded meanwhile need no memory.
       const names = new Set(owed.map((one) => nameOf(workflow, one)));

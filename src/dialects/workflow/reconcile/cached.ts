@@ -1,3 +1,4 @@
+import { getOrAdd } from "#lib/base/index.ts";
 import {
   activeItems,
   advance,
@@ -71,9 +72,7 @@ const itemName = ({ index, attempt }: ItemTry): string => `${index} ${attempt}`;
 function storedItems(run: RunState): (key: string) => ReadonlySet<string> {
   const known = new Map<string, ReadonlySet<string>>();
   return (key) => {
-    const names = known.get(key) ?? new Set(activeItems(stepState(run, key)).map(itemName));
-    known.set(key, names);
-    return names;
+    return getOrAdd(known, key, () => new Set(activeItems(stepState(run, key)).map(itemName)));
   };
 }
 

@@ -1,4 +1,4 @@
-import type { JsonValue } from "#lib/base/index.ts";
+import { getOrAdd, type JsonValue } from "#lib/base/index.ts";
 import { activeItems, type ItemTry, stepState } from "#engine/index.ts";
 import type { CompiledStep, CompiledWorkflow } from "../compile/compiled.ts";
 import { itemsOf, itemValues } from "../compile/for-each.ts";
@@ -14,8 +14,7 @@ const lists = new WeakMap<
 /** Evaluated once per run; empty if that fails, in which case no item was started. */
 function itemListOf(state: PassState, step: CompiledStep): readonly JsonValue[] {
   const { compiled, run } = state;
-  const known = lists.get(compiled) ?? new Map();
-  lists.set(compiled, known);
+  const known = getOrAdd(lists, compiled, () => new Map());
   const last = known.get(step.key);
   if (last?.run === run.number) return last.items;
   const found = itemsOf(step, compiled, valuesOf(state, step.final));

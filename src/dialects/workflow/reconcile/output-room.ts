@@ -1,4 +1,4 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { getOrAdd, type JsonObject } from "#lib/base/index.ts";
 import type { ChildFact, RunState } from "#engine/index.ts";
 
 /** Limit of all outputs of a workflow as JSON, so that the status fits the store. */
@@ -9,9 +9,7 @@ const sizes = new WeakMap<JsonObject, number>();
 
 function sizeOf(outputs: JsonObject | undefined): number {
   if (outputs === undefined) return 0;
-  const size = sizes.get(outputs) ?? Buffer.byteLength(JSON.stringify(outputs));
-  sizes.set(outputs, size);
-  return size;
+  return getOrAdd(sizes, outputs, () => Buffer.byteLength(JSON.stringify(outputs)));
 }
 
 export class OutputRoom {

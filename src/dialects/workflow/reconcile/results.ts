@@ -1,4 +1,4 @@
-import { formatTime, inParallel, type Instant, type JsonObject, messageOf } from "#lib/base/index.ts";
+import { formatTime, inParallel, type Instant, type JsonObject, messageOf, recover } from "#lib/base/index.ts";
 import { type ChildFact, type GrantFact, stepState } from "#engine/index.ts";
 import { ensureDeleted } from "#kernel/kit/index.ts";
 import { apiVersionOf, isAlreadyExists } from "#kernel/model/index.ts";
@@ -74,9 +74,5 @@ async function replaceEntry({ client, cacheEntries, signal }: Pass, entry: Cache
   const { name = "", namespace } = entry.metadata;
   const old = cacheEntries.get(namespace === undefined ? name : `${namespace}/${name}`);
   if (old !== undefined) await ensureDeleted(client, CacheEntry, old, { signal });
-  try {
-    await client.create<CacheEntry>(CacheEntry, entry, { signal });
-  } catch (thrown) {
-    if (!isAlreadyExists(thrown)) throw thrown;
-  }
+  await client.create<CacheEntry>(CacheEntry, entry, { signal }).catch(recover(isAlreadyExists, undefined));
 }

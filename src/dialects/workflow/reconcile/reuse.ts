@@ -1,4 +1,4 @@
-import { type Instant, isJsonObject, jsonEquals, type JsonValue, type Result } from "#lib/base/index.ts";
+import { type Instant, isJsonObject, jsonEquals, type JsonValue, recover, type Result } from "#lib/base/index.ts";
 import { type RunState, type StepState, stepState } from "#engine/index.ts";
 import { getOrUndefined } from "#kernel/kit/index.ts";
 import { isForbidden } from "#kernel/model/index.ts";
@@ -26,10 +26,9 @@ export async function reuseStage(pass: Pass, compiled: CompiledWorkflow): Promis
   if (uid === undefined || name === undefined || workflow.status?.phase !== undefined || known.run !== known.stored)
     return;
   const ref = { type: Workflow, name, ...(namespace === undefined ? {} : { namespace }) };
-  const former = await getOrUndefined<Workflow>(clientFor(workflow), ref, signal).catch((thrown: unknown) => {
-    if (isForbidden(thrown)) return undefined;
-    throw thrown;
-  });
+  const former = await getOrUndefined<Workflow>(clientFor(workflow), ref, signal).catch(
+    recover(isForbidden, undefined),
+  );
   if (former === undefined || former.metadata.uid !== uid) {
     pass.record(workflow, notices.nothingToReuse(name));
     return;

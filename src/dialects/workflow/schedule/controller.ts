@@ -18,7 +18,15 @@ import {
 import { controllerOf, keyOf, isAlreadyExists, type Stored } from "#kernel/model/index.ts";
 import { Workflow, isFinished } from "../kinds.ts";
 import { ScheduledWorkflow, type ScheduleStatus } from "./kind.ts";
-import { type Clock, type Instant, messageOf, type Millis, formatTime, parseInstant } from "#lib/base/index.ts";
+import {
+  type Clock,
+  formatTime,
+  type Instant,
+  messageOf,
+  type Millis,
+  parseInstant,
+  recover,
+} from "#lib/base/index.ts";
 import { RunAction } from "#kernel/dialect/index.ts";
 import type { Notice } from "../messages.ts";
 import { scheduleNotices } from "./notices.ts";
@@ -144,11 +152,7 @@ async function start(parts: ScheduleParts, schedule: Stored<ScheduledWorkflow>, 
 
 /** By a RunAction, which may exist already. */
 async function cancel(client: ApiClient, run: Stored<Workflow>): Promise<void> {
-  try {
-    await client.create(RunAction, replacement(run));
-  } catch (thrown) {
-    if (!isAlreadyExists(thrown)) throw thrown;
-  }
+  await client.create(RunAction, replacement(run)).catch(recover(isAlreadyExists, undefined));
 }
 
 // Derived in every pass; an equal status is not written.

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, recover } from "#lib/base/index.ts";
 import { type LeftRecord, readLeft } from "#kernel/artifacts/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import {
@@ -77,10 +77,9 @@ export async function keptOutputBytes(
 ): Promise<number | undefined> {
   if (end?.node === undefined) return undefined;
   // Without access to Nodes this is a cluster.
-  const node = await getOrUndefined(client, { type: Node, name: end.node }, signal).catch((thrown: unknown) => {
-    if (isForbidden(thrown)) return undefined;
-    throw thrown;
-  });
+  const node = await getOrUndefined(client, { type: Node, name: end.node }, signal).catch(
+    recover(isForbidden, undefined),
+  );
   const bytes = Number(node?.metadata.labels?.[keptOutputLabel]);
   return Number.isSafeInteger(bytes) && bytes > 0 ? bytes : undefined;
 }

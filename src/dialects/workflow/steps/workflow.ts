@@ -1,4 +1,4 @@
-import { isJsonObject, ok, type Result } from "#lib/base/index.ts";
+import { isJsonObject, ok, recover, type Result } from "#lib/base/index.ts";
 import { type ApiClient } from "#kernel/kit/index.ts";
 import {
   apiVersionOf,
@@ -94,9 +94,5 @@ async function askToEnd(client: ApiClient, child: Stored, force: boolean, signal
     },
     spec: { target: { apiVersion, kind, name, uid }, action: "cancel", ...(force ? { force } : {}) },
   };
-  try {
-    await client.create(RunAction, action, { signal });
-  } catch (thrown) {
-    if (!isAlreadyExists(thrown)) throw thrown;
-  }
+  await client.create(RunAction, action, { signal }).catch(recover(isAlreadyExists, undefined));
 }

@@ -1,3 +1,4 @@
+import { getOrAdd } from "#lib/base/index.ts";
 import { sortElements } from "./elements.ts";
 
 // Field sets are kept as FieldsV1 writes them, so stored sets need no decoding. Names begin with `f:`, `k:`, `v:`, `i:`
@@ -156,8 +157,7 @@ export class FieldSetBuilder {
     let draft = (this.#root ??= newDraft());
     for (const element of path) {
       draft.children ??= new Map();
-      let next = draft.children.get(element);
-      if (next === undefined) draft.children.set(element, (next = newDraft()));
+      const next = getOrAdd(draft.children, element, () => newDraft());
       draft = next;
     }
     draft.member = true;

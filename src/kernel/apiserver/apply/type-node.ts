@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { getOrAdd, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { definitionNames, rawDefinitions, refOf, refTo } from "#kernel/specs/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 
@@ -40,9 +40,7 @@ export const untyped: TypeNode = {
 const nodes = new WeakMap<ServedResource, TypeNode>();
 
 export function typeNodeOf(resource: ServedResource): TypeNode {
-  let node = nodes.get(resource);
-  if (node === undefined) nodes.set(resource, (node = rootOf(resource)));
-  return node;
+  return getOrAdd(nodes, resource, () => rootOf(resource));
 }
 
 function rootOf({ custom, schema }: ServedResource): TypeNode {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { getOrAdd, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { canonicalJson } from "#lib/json/index.ts";
 import { valueElement } from "./elements.ts";
 import type { TypeNode } from "./type-node.ts";
@@ -61,9 +61,7 @@ export function itemsByElement(list: JsonArray, type: TypeNode): Map<string, Jso
   for (const item of list) {
     const element = elementOf(item, type);
     if (element === undefined) continue;
-    const same = items.get(element);
-    if (same === undefined) items.set(element, [item]);
-    else same.push(item);
+    getOrAdd(items, element, () => []).push(item);
   }
   return items;
 }

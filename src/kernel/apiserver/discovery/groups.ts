@@ -1,3 +1,4 @@
+import { getOrAdd } from "#lib/base/index.ts";
 import type { ResourceRegistry, ServedResource } from "../kinds/served-resource.ts";
 import { discoveryOrder } from "../crds/preferred-version.ts";
 
@@ -17,8 +18,7 @@ export function apiGroups(registry: ResourceRegistry): readonly ApiGroup[] {
   const byGroup = new Map<string, Map<string, ServedResource[]>>();
   for (const resource of registry.all()) {
     const { group, version } = resource.type;
-    const versions = byGroup.get(group) ?? new Map<string, ServedResource[]>();
-    byGroup.set(group, versions);
+    const versions = getOrAdd(byGroup, group, () => new Map<string, ServedResource[]>());
     versions.set(version, [...(versions.get(version) ?? []), resource]);
   }
   const order = discoveryOrder(registry.all());

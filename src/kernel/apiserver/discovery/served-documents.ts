@@ -1,4 +1,4 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { getOrAdd, type JsonObject } from "#lib/base/index.ts";
 import type { Documents } from "../http/documents.ts";
 import type { ResourceRegistry } from "../kinds/served-resource.ts";
 import { openApiDocuments } from "../openapi/openapi-documents.ts";
@@ -31,9 +31,7 @@ export function discoveryDocuments(): Documents {
     }
     const { texts } = cached;
     const remember = (name: string, make: () => JsonObject): TaggedText => {
-      const text = texts.get(name) ?? tagged(JSON.stringify(make()));
-      texts.set(name, text);
-      return text;
+      return getOrAdd(texts, name, () => tagged(JSON.stringify(make())));
     };
     const aggregated = path === "/api" || path === "/apis" ? preferredDiscovery(request.accept) : undefined;
     if (aggregated !== undefined) {

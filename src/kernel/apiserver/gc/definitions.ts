@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, recover } from "#lib/base/index.ts";
 import { isNotFound } from "#kernel/model/index.ts";
 import { withCrdStatus } from "../crds/conditions.ts";
 import { conditionStatus } from "../crds/definition.ts";
@@ -105,11 +105,7 @@ export class DefinitionCleaner {
     if (resource === undefined) throw new Error("the kind CustomResourceDefinition is not served");
     const compute = (old: JsonObject) => ({ object: edit(old), warnings: [] });
     const change = { resource, namespace: "", name, endpoint, request: {}, replaces: false, compute };
-    try {
-      await changeObject(this.#context, change);
-    } catch (thrown) {
-      if (!isNotFound(thrown)) throw thrown;
-    }
+    await changeObject(this.#context, change).catch(recover(isNotFound, undefined));
   }
 }
 

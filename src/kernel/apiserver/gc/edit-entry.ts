@@ -1,3 +1,4 @@
+import { recover } from "#lib/base/index.ts";
 import type { JsonObject } from "#lib/base/index.ts";
 import { isNotFound } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
@@ -16,9 +17,5 @@ export async function editEntry(
   const { namespace, name } = key;
   const compute = (old: JsonObject) => ({ object: metaText(old, "uid") === uid ? edit(old) : old, warnings: [] });
   const change = { resource, namespace, name, endpoint: "main", request: {}, replaces: false, compute } as const;
-  try {
-    await changeObject(context, change);
-  } catch (thrown) {
-    if (!isNotFound(thrown)) throw thrown;
-  }
+  await changeObject(context, change).catch(recover(isNotFound, undefined));
 }

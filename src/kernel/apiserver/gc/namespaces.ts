@@ -1,4 +1,12 @@
-import { formatTime, jsonEquals, type JsonObject, messageOf, isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import {
+  formatTime,
+  isJsonObject,
+  jsonEquals,
+  type JsonObject,
+  type JsonValue,
+  messageOf,
+  recover,
+} from "#lib/base/index.ts";
 import { isAlreadyExists, isForbidden, isNotFound } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreEvent } from "../store/store.ts";
@@ -169,11 +177,7 @@ export class NamespaceKeeper {
   ): Promise<void> {
     const compute = (old: JsonObject) => ({ object: edit(old), warnings: [] });
     const change = { resource: this.#core(plural), namespace, name, endpoint, request: {}, replaces: false, compute };
-    try {
-      await changeObject(this.#context, change);
-    } catch (thrown) {
-      if (!isNotFound(thrown)) throw thrown;
-    }
+    await changeObject(this.#context, change).catch(recover(isNotFound, undefined));
   }
 
   #core(plural: string): ServedResource {

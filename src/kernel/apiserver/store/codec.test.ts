@@ -14,7 +14,7 @@ import {
   recordKey,
   recordValue,
 } from "./codec.ts";
-import { plainText } from "./test-objects.ts";
+import { plainText } from "./testing/store-objects.ts";
 
 const space = { take: (length: number): Buffer => Buffer.alloc(length, 0xff) };
 const key = { group: "test.slipway.dev", resource: "items", namespace: "ns", name: "a" };

@@ -6,7 +6,7 @@ import { codeOf, messageOf } from "#lib/base/index.ts";
 import { pageBytes } from "./database-pages.ts";
 import { checkStore } from "./maintenance.ts";
 import { openStore } from "./open.ts";
-import { items, putItem, removeItem, states, withDirectory } from "./test-objects.ts";
+import { items, putItem, removeItem, states, withDirectory } from "./testing/store-objects.ts";
 
 // Bytes of store.mdb that are not those that were written.
 

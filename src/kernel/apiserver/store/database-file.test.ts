@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { prepareDatabaseFile } from "./database-file.ts";
 import { openStore } from "./open.ts";
-import { putItem, withDirectory } from "./test-objects.ts";
+import { putItem, withDirectory } from "./testing/store-objects.ts";
 
 describe("a database file", () => {
   test("that is empty or all zeros is made anew", () =>

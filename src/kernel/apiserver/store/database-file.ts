@@ -1,5 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { codeOf } from "#lib/base/index.ts";
+import { hasCode, recover } from "#lib/base/index.ts";
 import { PageWalk, pageBytes } from "./database-pages.ts";
 import { storeCorrupt } from "./errors.ts";
 
@@ -46,12 +46,7 @@ export async function prepareDatabaseFile(path: string): Promise<"absent" | "emp
 }
 
 async function openExisting(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, "r+");
-  } catch (thrown) {
-    if (codeOf(thrown) === "ENOENT") return undefined;
-    throw thrown;
-  }
+  return await open(path, "r+").catch(recover(hasCode("ENOENT"), undefined));
 }
 
 function assertMeta(page: Buffer, path: string): void {

@@ -5,7 +5,7 @@ import { rounds } from "#test/support/rounds.ts";
 import { decodeKey } from "./codec.ts";
 import { prepareDatabaseFile } from "./database-file.ts";
 import { openLmdb } from "./lmdb-disk.ts";
-import { diskBatch, diskWrite, withDirectory } from "./test-objects.ts";
+import { diskBatch, diskWrite, withDirectory } from "./testing/store-objects.ts";
 
 // Whatever was written, at whatever transaction a killed server stopped: a start finds the file sound.
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { decodeKey, decodeRecord, decodeValue, encodeValue, inlinePrevious, readRevision } from "./codec.ts";
 import type { Disk } from "./disk.ts";
-import { diskBatch, diskWrite, withDirectory } from "./test-objects.ts";
+import { diskBatch, diskWrite, withDirectory } from "./testing/store-objects.ts";
 
 /** Opens the disk of a directory, which it makes if there is none; what was there before is to be found. */
 export type OpenDisk = (directory: string) => Promise<Disk>;

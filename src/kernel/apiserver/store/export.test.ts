@@ -3,7 +3,7 @@ import { type JsonObject, isJsonObject } from "#lib/base/index.ts";
 import { exportObjects } from "./export.ts";
 import { memoryStore } from "./open.ts";
 import type { Collection, Store } from "./store.ts";
-import { items, keyOf, objectOf, pods, putItem } from "./test-objects.ts";
+import { items, keyOf, objectOf, pods, putItem } from "./testing/store-objects.ts";
 
 const owner = (name: string): JsonObject => ({ apiVersion: "v1", kind: "Item", name, uid: `uid-default-${name}` });
 

@@ -7,7 +7,7 @@ import type { Failpoints } from "./committer.ts";
 import { TablesLostError } from "./errors.ts";
 import { openLmdb } from "./lmdb-disk.ts";
 import { memoryStore } from "./open.ts";
-import { items, keyOf, objectOf, putItem, removeItem, states } from "./test-objects.ts";
+import { items, keyOf, objectOf, putItem, removeItem, states } from "./testing/store-objects.ts";
 
 const systemError = (code: string): Error => Object.assign(new Error(`${code}: injected`), { code });
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { deferred } from "#lib/base/index.ts";
 import { type DurableStore, openStore, type StoreOptions } from "./open.ts";
 import type { StoreEvent } from "./store.ts";
-import { items, keyOf, objectOf, putItem, removeItem, states, withDirectory } from "./test-objects.ts";
+import { items, keyOf, objectOf, putItem, removeItem, states, withDirectory } from "./testing/store-objects.ts";
 
 async function withStore(
   use: (store: DurableStore, directory: string) => Promise<void>,

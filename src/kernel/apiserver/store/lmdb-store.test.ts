@@ -7,7 +7,7 @@ import { openFilesBelow } from "#test/support/open-files.ts";
 import { checkStore } from "./maintenance.ts";
 import { openStore } from "./open.ts";
 import { storeContract } from "./store.contract.ts";
-import { keyOf, objectOf, putItem, states, withDirectory } from "./test-objects.ts";
+import { keyOf, objectOf, putItem, states, withDirectory } from "./testing/store-objects.ts";
 
 describe("the store on LMDB", () => {
   storeContract((use, options) =>

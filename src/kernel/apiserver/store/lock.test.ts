@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { lockDirectory } from "./lock.ts";
-import { withDirectory } from "./test-objects.ts";
+import { withDirectory } from "./testing/store-objects.ts";
 
 test("a data directory is created for its lock, and belongs to one server, which the refusal names", () =>
   withDirectory(async (parent) => {

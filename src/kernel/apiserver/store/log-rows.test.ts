@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { encodeValue, inlinePrevious } from "./codec.ts";
 import type { DiskWrite } from "./disk.ts";
 import { decodeRow, encodeRow, LogIndex, logRows, rowBytes } from "./log-rows.ts";
-import { diskWrite } from "./test-objects.ts";
+import { diskWrite } from "./testing/store-objects.ts";
 
 const inlined = (write: DiskWrite): DiskWrite => ({
   ...write,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { backupStore, checkStore, restoreStore } from "./maintenance.ts";
 import { openStore } from "./open.ts";
-import { items, putItem, removeItem, states, withDirectory } from "./test-objects.ts";
+import { items, putItem, removeItem, states, withDirectory } from "./testing/store-objects.ts";
 
 const read = async (directory: string): Promise<readonly [number, readonly string[]]> => {
   const store = await openStore(directory);

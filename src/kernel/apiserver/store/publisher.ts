@@ -1,4 +1,4 @@
-import type { Logger } from "#lib/base/index.ts";
+import { deferred, type Logger, orAborted } from "#lib/base/index.ts";
 import type { WriteGroup } from "./committer.ts";
 import type { CollectionImage } from "./image.ts";
 import type { StoredEvent } from "./ring.ts";
@@ -64,22 +64,10 @@ export class Publisher {
   /** Resolves in the turn that publishes `revision`, after its subscribers. */
   reached(revision: number, signal: AbortSignal): Promise<void> {
     if (this.#state.revision >= revision) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason as Error);
-      const abort = () => {
-        this.#waiters.delete(waiter);
-        reject(signal.reason as Error);
-      };
-      const waiter = {
-        revision,
-        resolve: () => {
-          signal.removeEventListener("abort", abort);
-          resolve();
-        },
-      };
-      this.#waiters.add(waiter);
-      signal.addEventListener("abort", abort, { once: true });
-    });
+    const { promise, resolve } = deferred<void>();
+    const waiter = { revision, resolve };
+    this.#waiters.add(waiter);
+    return orAborted(promise, signal).finally(() => this.#waiters.delete(waiter));
   }
 
   /** The image first: subscribers that read the store must find the event's state or a later one. */

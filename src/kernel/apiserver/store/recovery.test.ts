@@ -19,7 +19,7 @@ import {
   removeItem,
   states,
   withDirectory,
-} from "./test-objects.ts";
+} from "./testing/store-objects.ts";
 
 const binary = { encoding: "binary", keyEncoding: "binary" } as const;
 

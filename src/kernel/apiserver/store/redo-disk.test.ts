@@ -8,7 +8,7 @@ import type { Disk } from "./disk.ts";
 import { type LmdbDisk, openLmdb } from "./lmdb-disk.ts";
 import { type CheckpointedTables, defaultCheckpointLimits, openRedo, RedoDisk } from "./redo-disk.ts";
 import { headBytes } from "./redo-segment.ts";
-import { diskBatch, diskWrite, withDirectory } from "./test-objects.ts";
+import { diskBatch, diskWrite, withDirectory } from "./testing/store-objects.ts";
 
 const createdAt = "2026-01-01T00:00:00Z";
 const path = (directory: string) => join(directory, "store.mdb");

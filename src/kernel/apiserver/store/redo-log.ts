@@ -1,6 +1,6 @@
 import { readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf } from "#lib/base/index.ts";
+import { hasCode, recover } from "#lib/base/index.ts";
 import type { CommitBatch, DiskMeta } from "./disk.ts";
 import { storeCorrupt } from "./errors.ts";
 import { joined, readSegment, type Segment } from "./redo-segment.ts";
@@ -21,12 +21,7 @@ export async function readSegments(directory: string): Promise<readonly Segment[
 }
 
 async function readIfThere(path: string): Promise<Buffer | undefined> {
-  try {
-    return await readFile(path);
-  } catch (thrown) {
-    if (codeOf(thrown) === "ENOENT") return undefined;
-    throw thrown;
-  }
+  return await readFile(path).catch(recover(hasCode("ENOENT"), undefined));
 }
 
 /** Writes missing in the tables, which ask for `first`. Throws `store-corrupt` unless only the last end is damaged. */
@@ -82,8 +77,6 @@ export async function removeRedo(directory: string): Promise<void> {
 /** Keeps the log of a replaced store. */
 export async function moveRedoAway(directory: string): Promise<void> {
   for (const path of redoFiles(directory)) {
-    await rename(path, `${path}.replaced`).catch((thrown: unknown) => {
-      if (codeOf(thrown) !== "ENOENT") throw thrown;
-    });
+    await rename(path, `${path}.replaced`).catch(recover(hasCode("ENOENT"), undefined));
   }
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { CommitBatch } from "./disk.ts";
 import { encodeBatch, encodeHead, headBytes, readSegment, type SegmentHead } from "./redo-segment.ts";
-import { diskBatch, diskWrite } from "./test-objects.ts";
+import { diskBatch, diskWrite } from "./testing/store-objects.ts";
 
 const id = Buffer.from("segment!");
 const head = (firstRevision: number): SegmentHead => ({ id, store: "uid", firstRevision, previous: undefined });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { FakeClock, isJsonObject } from "#lib/base/index.ts";
 import type { StoreOptions } from "./open.ts";
 import type { Entry, Store, StoreEvent } from "./store.ts";
-import { items, keyOf, names, objectOf, pods, putItem, removeItem, states } from "./test-objects.ts";
+import { items, keyOf, names, objectOf, pods, putItem, removeItem, states } from "./testing/store-objects.ts";
 
 /** How a suite gets an empty store; it is closed and its traces are removed when `use` is done. */
 export type WithStore = (use: (store: Store) => Promise<void>, options?: StoreOptions) => Promise<void>;

@@ -4,7 +4,7 @@ import { FakeClock } from "#lib/base/index.ts";
 import { runs } from "#test/support/property-runs.ts";
 import { memoryStore, openStore } from "./open.ts";
 import type { Page, Store, StoreEvent } from "./store.ts";
-import { items, keyOf, objectOf, states, withDirectory } from "./test-objects.ts";
+import { items, keyOf, objectOf, states, withDirectory } from "./testing/store-objects.ts";
 
 // Random histories against a model that keeps the whole state of every revision.
 

@@ -1,4 +1,4 @@
-import { formatTime, type Instant, isJsonObject, type JsonObject, objectsAt } from "#lib/base/index.ts";
+import { formatTime, getOrAdd, type Instant, isJsonObject, type JsonObject, objectsAt } from "#lib/base/index.ts";
 import { ApiError, type ResourceType } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreKey, Transaction } from "../store/store.ts";
@@ -36,9 +36,7 @@ export const isDefinition = ({ type }: ServedResource): boolean =>
 const keyByType = new WeakMap<ResourceType, StoreKey>();
 
 function keyOfDefinition(type: ResourceType): StoreKey {
-  let key = keyByType.get(type);
-  if (key === undefined) keyByType.set(type, (key = definitionKey(`${type.plural}.${type.group}`)));
-  return key;
+  return getOrAdd(keyByType, type, () => definitionKey(`${type.plural}.${type.group}`));
 }
 
 /** Refuses a new object of a custom kind that is being removed. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import { deepFreeze } from "#lib/base/index.ts";
+import { deepFreeze, getOrAdd } from "#lib/base/index.ts";
 import type { ResourceRegistry, ServedResource } from "../kinds/served-resource.ts";
 import type { Collection, Entry, StoreKey } from "../store/store.ts";
 
@@ -26,8 +26,7 @@ const isServedAsStored = (resource: ServedResource, entry: Entry): boolean =>
   resource.storage === undefined && (resource.completeStored === undefined || entry.prunedBy === resource);
 
 function decodedView(resource: ServedResource, entry: Entry): View {
-  let views = viewsByEntry.get(entry);
-  if (views === undefined) viewsByEntry.set(entry, (views = new WeakMap<ServedResource, View>()));
+  const views = getOrAdd(viewsByEntry, entry, () => new WeakMap<ServedResource, View>());
   let view = views.get(resource);
   if (view === undefined) {
     const stored = entry.object();

@@ -1,3 +1,4 @@
+import { getOrAdd } from "#lib/base/index.ts";
 import { type KubeObject, keyOf, type Stored } from "#kernel/model/index.ts";
 import { SortedList } from "./sorted-list.ts";
 
@@ -127,8 +128,7 @@ class InOrder<T extends KubeObject> implements Found<T> {
 
 function addTo<T extends KubeObject>({ valuesOf, newFound, foundByValue }: Index<T>, key: string, object: Stored<T>) {
   for (const value of valuesOf(object)) {
-    let found = foundByValue.get(value);
-    if (found === undefined) foundByValue.set(value, (found = newFound()));
+    const found = getOrAdd(foundByValue, value, () => newFound());
     found.add(key, object);
   }
 }

@@ -1,3 +1,4 @@
+import { getOrAdd } from "#lib/base/index.ts";
 import { integerOf, type LabelRequirement, type Labels, type LabelSelector } from "./label-selector.ts";
 
 interface Condition {
@@ -13,8 +14,7 @@ interface Condition {
 export function labelMatcher(selector: LabelSelector): (labels: Labels) => boolean {
   const conditions = new Map<string, Condition>();
   for (const requirement of selector) {
-    const condition = conditions.get(requirement.key) ?? { isNeeded: false, except: new Set() };
-    conditions.set(requirement.key, condition);
+    const condition = getOrAdd(conditions, requirement.key, () => ({ isNeeded: false, except: new Set() }));
     narrow(condition, requirement);
   }
   const needed = [...conditions].filter(([, { isNeeded }]) => isNeeded).map(([key]) => key);

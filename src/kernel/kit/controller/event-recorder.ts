@@ -2,6 +2,7 @@ import {
   type Clock,
   deepFreeze,
   formatMicroTime,
+  getOrAdd,
   inParallel,
   type Instant,
   type Logger,
@@ -156,11 +157,10 @@ class Recorder implements EventRecorder {
 
   #tellerOf({ uid, kind, namespace, name }: ObjectReference): Teller {
     const key = uid ?? `${kind}/${namespace}/${name}`;
-    const known = this.#tellers.get(key);
-    if (known !== undefined) return known;
-    const teller: Teller = { budget: new TokenBucket(this.#options.perObject ?? spamLimit), told: new Map() };
-    this.#tellers.set(key, teller);
-    return teller;
+    return getOrAdd(this.#tellers, key, () => ({
+      budget: new TokenBucket(this.#options.perObject ?? spamLimit),
+      told: new Map(),
+    }));
   }
 
   /** A repetition of an event that is being written waits for the write. */

@@ -1,5 +1,5 @@
 import { refTo } from "../client/request-path.ts";
-import { type Clock, isJsonObject, type JsonObject, SlipwayError, retry } from "#lib/base/index.ts";
+import { type Clock, isJsonObject, type JsonObject, recover, retry, SlipwayError } from "#lib/base/index.ts";
 import { createMergePatch } from "#lib/json/index.ts";
 import {
   asJson,
@@ -97,12 +97,7 @@ export async function getOrUndefined<T extends KubeObject = KubeObject>(
   ref: Ref,
   signal?: AbortSignal,
 ): Promise<Stored<T> | undefined> {
-  try {
-    return await client.get<T>(ref, signal === undefined ? {} : { signal });
-  } catch (thrown) {
-    if (isNotFound(thrown)) return undefined;
-    throw thrown;
-  }
+  return await client.get<T>(ref, signal === undefined ? {} : { signal }).catch(recover(isNotFound, undefined));
 }
 
 /** Deletes this very object, bound to its uid. An object that is gone or was replaced is no failure. */

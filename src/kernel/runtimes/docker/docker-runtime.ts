@@ -3,6 +3,7 @@ import {
   type Cancel,
   type Clock,
   deferred,
+  getOrAdd,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -148,11 +149,7 @@ class DockerRuntime implements Runtime {
     await this.#ready();
     const known = this.#mirror.find(task.id);
     if (known !== undefined && known.state.phase !== "starting") return known;
-    const present = this.#starting.get(task.id);
-    if (present !== undefined) return present;
-    const starting = this.#startNow(task).finally(() => this.#starting.delete(task.id));
-    this.#starting.set(task.id, starting);
-    return starting;
+    return getOrAdd(this.#starting, task.id, () => this.#startNow(task).finally(() => this.#starting.delete(task.id)));
   }
 
   /** Resolves when stopping has begun. Only a shorter grace counts. Ended and unknown tasks are ignored. */
@@ -518,8 +515,7 @@ class DockerRuntime implements Runtime {
       }
       present.add(id);
       if (this.#starting.has(id) || this.#mirror.find(id)?.state.phase === "ended") continue;
-      const known = this.#known.get(id) ?? { name: this.#nameOf(id), logPath, sandbox };
-      this.#known.set(id, known);
+      const known = getOrAdd(this.#known, id, () => ({ name: this.#nameOf(id), logPath, sandbox }));
       await this.#adopt(id, known, lifeOf(await this.#inspect(known.name)));
     }
     for (const [id, known] of this.#known) {

@@ -1,4 +1,4 @@
-import { type Cancel, type Clock, err, type Instant, messageOf, ok, type Result } from "#lib/base/index.ts";
+import { type Cancel, type Clock, err, getOrAdd, type Instant, messageOf, ok, type Result } from "#lib/base/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { Secret, type Stored } from "#kernel/model/index.ts";
 import { type ContainerHost, type ImageFacts, loginsFor, type RegistryLogin } from "#kernel/runtimes/index.ts";
@@ -136,11 +136,8 @@ export class ImageKeeper {
   }
 
   #entryOf(uid: string, container: string): Entry {
-    const ofPod = this.#entries.get(uid) ?? new Map<string, Entry>();
-    this.#entries.set(uid, ofPod);
-    const entry = ofPod.get(container) ?? { isPulling: false, failures: 0 };
-    ofPod.set(container, entry);
-    return entry;
+    const ofPod = getOrAdd(this.#entries, uid, () => new Map<string, Entry>());
+    return getOrAdd(ofPod, container, () => ({ isPulling: false, failures: 0 }));
   }
 }
 

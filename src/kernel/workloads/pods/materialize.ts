@@ -1,6 +1,6 @@
 import { chmod, chown, open, realpath, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
-import { codeOf, type Instant } from "#lib/base/index.ts";
+import { hasCode, type Instant, recover } from "#lib/base/index.ts";
 import { makeDirectories, exists } from "#lib/base/index.node.ts";
 import { type Task, type TaskMount, unmaskedWord } from "#kernel/runtimes/index.ts";
 import type { PlannedTask } from "./container-task.ts";
@@ -39,19 +39,14 @@ export async function materializeVolume(
 async function pointTo(path: string, link: string): Promise<void> {
   if (!(await stat(path)).isDirectory()) throw new Error(`${path} is not a directory`);
   await makeDirectories(dirname(link));
-  await symlink(path, link).catch((thrown: unknown) => {
-    if (codeOf(thrown) !== "EEXIST") throw thrown;
-  });
+  await symlink(path, link).catch(recover(hasCode("EEXIST"), undefined));
 }
 
 /** Kubernetes' types of hostPath; the empty one accepts anything. */
 async function checkHostPath(path: string, type: string): Promise<void> {
   if (type === "DirectoryOrCreate") await makeDirectories(path, 0o755);
   if (type === "FileOrCreate") await (await open(path, "a", 0o644)).close();
-  const found = await stat(path).catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return undefined;
-    throw thrown;
-  });
+  const found = await stat(path).catch(recover(hasCode("ENOENT"), undefined));
   const fits: Readonly<Record<string, boolean | undefined>> = {
     "": true,
     Directory: found?.isDirectory(),
@@ -93,9 +88,7 @@ async function realSource(source: string, within: string): Promise<string> {
     throw new Error(`${relative(within, source)} leads out of its volume`);
   };
   await check(await lastExisting(source));
-  await makeDirectories(source).catch((thrown: unknown) => {
-    if (codeOf(thrown) !== "EEXIST") throw thrown;
-  });
+  await makeDirectories(source).catch(recover(hasCode("EEXIST"), undefined));
   return check(source);
 }
 

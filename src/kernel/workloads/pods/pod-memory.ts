@@ -1,4 +1,4 @@
-import type { Instant } from "#lib/base/index.ts";
+import { getOrAdd, type Instant } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { PodObject } from "../pod-types.ts";
 import type { Lacking } from "./pod-artifacts.ts";
@@ -36,11 +36,8 @@ export class PodMemories {
 
   of(key: string, pod: Stored<PodObject>, now: Instant): PodMemory {
     const { uid } = pod.metadata;
-    const byUid = this.#byKey.get(key) ?? new Map<string, PodMemory>();
-    this.#byKey.set(key, byUid);
-    const memory = byUid.get(uid) ?? fresh(podPaths(this.#directory, pod).logs, now);
-    byUid.set(uid, memory);
-    return memory;
+    const byUid = getOrAdd(this.#byKey, key, () => new Map<string, PodMemory>());
+    return getOrAdd(byUid, uid, () => fresh(podPaths(this.#directory, pod).logs, now));
   }
 
   others(key: string, present: string | undefined): readonly (readonly [uid: string, memory: PodMemory])[] {

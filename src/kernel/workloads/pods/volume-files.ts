@@ -1,7 +1,7 @@
 import { chmod, chown, link, lstat, mkdtemp, readdir, readFile, readlink } from "node:fs/promises";
 import { realpath, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join, posix, sep } from "node:path";
-import { codeOf, formatInstant, type Instant } from "#lib/base/index.ts";
+import { codeOf, formatInstant, hasCode, type Instant, recover } from "#lib/base/index.ts";
 import { makeDirectories, exists } from "#lib/base/index.node.ts";
 import type { VolumeFile } from "./volumes.ts";
 
@@ -108,10 +108,7 @@ async function removeOthers(directory: string, kept: ReadonlySet<string>): Promi
 export async function holdPart(source: string, within: string, part: string): Promise<string> {
   if (await exists(part)) return part;
   await makeDirectories(dirname(part));
-  const real = await realpath(source).catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT" || codeOf(thrown) === "ENOTDIR") return undefined;
-    throw thrown;
-  });
+  const real = await realpath(source).catch(recover(hasCode("ENOENT", "ENOTDIR"), undefined));
   const draft = `${part}.draft`;
   await rm(draft, { recursive: true, force: true });
   if (real === undefined) await makeDirectories(draft);

@@ -1,3 +1,4 @@
+import { getOrAdd } from "#lib/base/index.ts";
 import type { TextValue } from "../values.ts";
 import { asText, type LibraryFunction } from "./function.ts";
 
@@ -97,9 +98,7 @@ function queryOf(text: string): Map<string, readonly string[]> {
     const key = decode(equals === -1 ? part : part.slice(0, equals));
     const value = decode(equals === -1 ? "" : part.slice(equals + 1));
     if (part === "" || part.includes(";") || key === undefined || value === undefined) continue;
-    const known = values.get(key);
-    if (known === undefined) values.set(key, [value]);
-    else known.push(value);
+    getOrAdd(values, key, () => []).push(value);
   }
   return values;
 }

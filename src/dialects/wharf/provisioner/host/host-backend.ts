@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, codeOf, type Logger, messageOf, parseInstant } from "#lib/base/index.ts";
+import { type Clock, codeOf, hasCode, type Logger, messageOf, parseInstant, recover } from "#lib/base/index.ts";
 import { isDead, type Owner, signalGroup } from "#lib/base/index.node.ts";
 import { isFinal } from "../../results/build-document.ts";
 import { readBuild } from "../../results/read-build.ts";
@@ -147,10 +147,7 @@ export class HostBackend implements WorkerBackend {
 
   async sweep(kept: () => readonly WorkerIdentity[]): Promise<void> {
     const { directory: root, log } = this.#options;
-    const found = await readdir(root).catch((thrown: unknown) => {
-      if (codeOf(thrown) === "ENOENT") return [];
-      throw thrown;
-    });
+    const found = await readdir(root).catch(recover(hasCode("ENOENT"), []));
     const names = new Set(kept().map(directoryName));
     for (const name of found) {
       if (names.has(name)) continue;
@@ -230,11 +227,8 @@ async function hasBecomeWorker(directory: string): Promise<boolean> {
 }
 
 async function ownerInstead(directory: string): Promise<Owner | undefined> {
-  const isOurs = await claimWorker(directory, noOwner).catch((thrown: unknown) => {
-    // A full disk accepts no claims, and removal must go on.
-    if (codeOf(thrown) === "ENOSPC" || codeOf(thrown) === "EDQUOT") return false;
-    throw thrown;
-  });
+  // A full disk accepts no claims, and removal must go on.
+  const isOurs = await claimWorker(directory, noOwner).catch(recover(hasCode("ENOSPC", "EDQUOT"), false));
   return isOurs ? undefined : await ownerOf(directory);
 }
 

@@ -1,3 +1,4 @@
+import { recover } from "#lib/base/index.ts";
 import type { Clock, Logger } from "#lib/base/index.ts";
 import { type ApiClient, type Informer, refTo } from "#kernel/kit/index.ts";
 import {
@@ -156,9 +157,7 @@ export class KubernetesBackend implements WorkerBackend {
     const grace = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds };
     await this.#options.client
       .delete(refTo(type, object), { preconditions: { uid }, ...grace })
-      .catch((thrown: unknown) => {
-        if (!isNotFound(thrown)) throw thrown;
-      });
+      .catch(recover(isNotFound, undefined));
   }
 }
 

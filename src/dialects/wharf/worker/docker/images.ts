@@ -1,4 +1,4 @@
-import { type Clock, messageOf, type Millis, sleep } from "#lib/base/index.ts";
+import { type Clock, getOrAdd, messageOf, type Millis, sleep } from "#lib/base/index.ts";
 import type { ContainerEngine, ImageFacts, RegistryLogin } from "#kernel/runtimes/index.ts";
 import type { Patience } from "../patience.ts";
 import { StepFailure } from "../step-failure.ts";
@@ -33,9 +33,7 @@ export class Images {
 
   /** Rejects with a `StepFailure`: `ImageMissing`, `ImagePull`, `RuntimeLost`. */
   ensure(image: string): Promise<ImageFacts> {
-    const known = this.#found.get(image) ?? this.#ensure(image);
-    this.#found.set(image, known);
-    return known;
+    return getOrAdd(this.#found, image, () => this.#ensure(image));
   }
 
   async #ensure(image: string): Promise<ImageFacts> {

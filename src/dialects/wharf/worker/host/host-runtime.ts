@@ -6,7 +6,7 @@ import { mkdir, writeFile, access } from "node:fs/promises";
 import { dirname, join, isAbsolute } from "node:path";
 import { closeWritingEnd, PipePool } from "#kernel/runtimes/index.ts";
 import { identityOf } from "#lib/base/index.node.ts";
-import { type Clock, messageOf, onAbort } from "#lib/base/index.ts";
+import { type Clock, getOrAdd, messageOf, onAbort } from "#lib/base/index.ts";
 import { artifactFiles } from "../../results/artifact-files.ts";
 import type { LeftFiles } from "../../artifacts/chosen-artifacts.ts";
 import { keptArtifacts } from "../kept-artifacts.ts";
@@ -183,9 +183,7 @@ const hint = "install it, or use --runtime docker or kubernetes";
 async function checkSteps(steps: readonly StepPlan[], path: readonly string[]): Promise<readonly Diagnostic[]> {
   const present = new Map<string, Promise<boolean>>();
   const isPresent = (program: string): Promise<boolean> => {
-    const known = present.get(program) ?? isProgram(program, path);
-    present.set(program, known);
-    return known;
+    return getOrAdd(present, program, () => isProgram(program, path));
   };
   const reporter = createReporter("");
   const named = steps.find(({ type }) => type === "container");

@@ -2,7 +2,7 @@
 // Requests are idempotent, and only the Pod's state says what has happened to it, never an answer.
 
 import { randomBytes } from "node:crypto";
-import { type Clock, messageOf, type Millis, sleep } from "#lib/base/index.ts";
+import { type Clock, messageOf, type Millis, recover, sleep } from "#lib/base/index.ts";
 import type { PodName } from "#kernel/kit/index.ts";
 import { isAlreadyExists, isNotFound, type OwnerReference, Pod, type Stored } from "#kernel/model/index.ts";
 import type { LeftFiles } from "../../artifacts/chosen-artifacts.ts";
@@ -334,11 +334,7 @@ export class KubernetesStepRuntime implements StepRuntime {
   async #delete(name: string, gracePeriodSeconds: number): Promise<void> {
     const { client, namespace } = this.#cluster;
     await this.#patience.ask(async () => {
-      try {
-        await client.delete({ type: Pod, namespace, name }, { gracePeriodSeconds });
-      } catch (thrown) {
-        if (!isNotFound(thrown)) throw thrown;
-      }
+      await client.delete({ type: Pod, namespace, name }, { gracePeriodSeconds }).catch(recover(isNotFound, undefined));
     });
   }
 

@@ -1,3 +1,4 @@
+import { recover } from "#lib/base/index.ts";
 import { isNotFound, Pod } from "#kernel/model/index.ts";
 import { isOwnerGone } from "../docker/owner-label.ts";
 import { instanceLabel, labelValue, stepLabel } from "../step-labels.ts";
@@ -20,11 +21,9 @@ export async function removeLeftovers(
   });
   for (const { metadata } of left) {
     const { name, uid } = metadata;
-    try {
-      await client.delete({ type: Pod, namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } });
-    } catch (thrown) {
-      if (!isNotFound(thrown)) throw thrown;
-    }
+    await client
+      .delete({ type: Pod, namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } })
+      .catch(recover(isNotFound, undefined));
   }
   return left.length;
 }

@@ -1,3 +1,4 @@
+import { getOrAdd } from "#lib/base/index.ts";
 // Container logs have no positions, only timestamps; a reading resumes by these. Pure.
 
 const lineFeed = 0x0a;
@@ -59,8 +60,7 @@ export class LogPlace {
       this.#newest = second;
       for (const old of this.#seconds.keys()) if (old < second - 1) this.#seconds.delete(old);
     }
-    const lines = this.#seconds.get(second) ?? new Map<string, number>();
-    this.#seconds.set(second, lines);
+    const lines = getOrAdd(this.#seconds, second, () => new Map<string, number>());
     lines.set(time, (lines.get(time) ?? 0) + 1);
   }
 

@@ -1,4 +1,4 @@
-import { type JsonObject, listAt, objectsAt } from "#lib/base/index.ts";
+import { getOrAdd, type JsonObject, listAt, objectsAt } from "#lib/base/index.ts";
 import type { Access } from "../identity.ts";
 
 // rbac/v1 PolicyRule. `*` matches everything in every list but `resourceNames`.
@@ -66,9 +66,7 @@ export function compileRules(rules: readonly PolicyRule[]): CompiledRules {
       urls: rule.nonResourceURLs,
     };
     for (const verb of new Set(rule.verbs)) {
-      const known = byVerb.get(verb);
-      if (known === undefined) byVerb.set(verb, [matcher]);
-      else known.push(matcher);
+      getOrAdd(byVerb, verb, () => []).push(matcher);
     }
   }
   return { rules, byVerb };

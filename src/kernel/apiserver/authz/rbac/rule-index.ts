@@ -1,4 +1,4 @@
-import { type JsonObject, objectsAt, textAt } from "#lib/base/index.ts";
+import { getOrAdd, type JsonObject, objectsAt, textAt } from "#lib/base/index.ts";
 import { rbacGroup } from "../../kinds/rbac.ts";
 import type { Store, StoreEvent, Subscription } from "../../store/store.ts";
 import type { Access, Identity } from "../identity.ts";
@@ -111,10 +111,8 @@ export class RuleIndex {
 
   #setBinding(namespace: string, name: string, object: JsonObject): void {
     for (const [key, grant] of grantsOf(namespace, name, object)) {
-      const places = this.#grants.get(key) ?? new Map<string, Map<string, Grant>>();
-      this.#grants.set(key, places);
-      const grants = places.get(namespace) ?? new Map<string, Grant>();
-      places.set(namespace, grants);
+      const places = getOrAdd(this.#grants, key, () => new Map<string, Map<string, Grant>>());
+      const grants = getOrAdd(places, namespace, () => new Map<string, Grant>());
       grants.set(name, grant);
     }
   }

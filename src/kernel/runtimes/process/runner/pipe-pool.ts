@@ -4,7 +4,7 @@ import { mkdir, readdir, rm } from "node:fs/promises";
 import { Socket } from "node:net";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import { codeOf, messageOf } from "#lib/base/index.ts";
+import { codeOf, hasCode, messageOf, recover } from "#lib/base/index.ts";
 import { pipesFailed } from "../../errors.ts";
 
 export interface ReadingPipe {
@@ -48,9 +48,7 @@ export class PipePool {
   static async create(directory: string, kept: readonly string[] = []): Promise<PipePool> {
     const left = (await readdir(directory).catch(() => [])).filter((name) => !kept.includes(name));
     await Promise.all(left.map((name) => rm(join(directory, name), { recursive: true, force: true })));
-    await mkdir(directory, { mode: 0o700 }).catch((thrown: unknown) => {
-      if (codeOf(thrown) !== "EEXIST") throw thrown;
-    });
+    await mkdir(directory, { mode: 0o700 }).catch(recover(hasCode("EEXIST"), undefined));
     const pool = new PipePool(directory);
     pool.#made = Math.max(0, ...kept.map((name) => Number(name) + 1));
     // Spares the first task the wait for mkfifo.

@@ -2,11 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject, JsonValue } from "#lib/base/index.ts";
-import { encodeRecord, keyText } from "./codec.ts";
-import type { CommitBatch, DiskWrite } from "./disk.ts";
-import type { ObjectText } from "./object-bytes.ts";
-import { ownBuffers } from "./slab.ts";
-import type { Collection, Entry, Store, StoreKey } from "./store.ts";
+import { encodeRecord, keyText } from "../codec.ts";
+import type { CommitBatch, DiskWrite } from "../disk.ts";
+import type { ObjectText } from "../object-bytes.ts";
+import { ownBuffers } from "../slab.ts";
+import type { Collection, Entry, Store, StoreKey } from "../store.ts";
 
 // Small objects for the tests of this folder.
 
