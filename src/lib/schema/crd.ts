@@ -1,4 +1,4 @@
-import { getOrAdd, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import type { JsonObject, JsonValue } from "#lib/base/index.ts";
 import type { Kind, PrinterColumn } from "./kind.ts";
 import type { Schema } from "./schema.ts";
 
@@ -17,7 +17,9 @@ export function toCrds(kinds: readonly Kind[]): readonly CrdDocument[] {
   const versions = new Map<string, [Kind, ...Kind[]]>();
   for (const kind of kinds) {
     const name = `${kind.plural}.${kind.group}`;
-    getOrAdd(versions, name, () => []).push(kind);
+    const known = versions.get(name);
+    if (known === undefined) versions.set(name, [kind]);
+    else known.push(kind);
   }
   return [...versions.values()].map(([first, ...others]) => definitionOf(first, others));
 }

@@ -14,7 +14,7 @@ interface Condition {
 export function labelMatcher(selector: LabelSelector): (labels: Labels) => boolean {
   const conditions = new Map<string, Condition>();
   for (const requirement of selector) {
-    const condition = getOrAdd(conditions, requirement.key, () => ({ isNeeded: false, except: new Set() }));
+    const condition = getOrAdd(conditions, requirement.key, (): Condition => ({ isNeeded: false, except: new Set() }));
     narrow(condition, requirement);
   }
   const needed = [...conditions].filter(([, { isNeeded }]) => isNeeded).map(([key]) => key);
