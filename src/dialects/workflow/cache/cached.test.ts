@@ -273,11 +273,11 @@ describe("a fan-out", () => {
   });
 });
 
-test("a fan-out of thousands asks for each of its items once", async () => {
-  const items = Array.from({ length: 3_000 }, (_, index) => `item-${index}`);
-  const step = script("build ${{ item }}", { forEach: { items, limit: 3_000, maxParallel: 2_500 }, cache: {} });
+test("a fan-out of a thousand asks for each of its items once", async () => {
+  const items = Array.from({ length: 1_200 }, (_, index) => `item-${index}`);
+  const step = script("build ${{ item }}", { forEach: { items, limit: 1_200, maxParallel: 1_000 }, cache: {} });
   await harness.create({ steps: { build: step } });
-  expect(counted("slipway_workflow_cache_lookups_total", { outcome: "miss" })).toBe(2_500);
+  expect(counted("slipway_workflow_cache_lookups_total", { outcome: "miss" })).toBe(1_000);
 });
 
 describe("files", () => {
