@@ -30,7 +30,8 @@ export interface RunSummary {
 }
 
 /**
- * `GET /slipway/runs`. Query: `limit`, `continue`, `phase`, `dialect`, `namespace`, `label`, `text`, `source`, `since`.
+ * `GET /slipway/runs`. Query: `limit`, `continue`, `phase`, `dialect`, `namespace`, `label`, `text`, `source`, `since`,
+ * `longer`, `shorter`, and `sort`: `age` (the newest first), `duration`, `name` or `phase`, reversed after a minus sign.
  */
 export interface RunPage {
   readonly items: readonly RunSummary[];

@@ -115,7 +115,7 @@ export const dialect: Dialect = {
     pods: { selector: ({ metadata }) => `${labels.uid}=${metadata.uid ?? ""}`, placeOf: placeIn },
     resubmission: (object, options) => resubmission(workflow(object), options),
     upTo: (object, step) => upToStep(workflow(object), step),
-    graph: (object) => graphOfWorkflow(workflow(object)),
+    graph: (object, beside) => graphOfWorkflow(workflow(object), beside),
     approvalValues: async (object, step, texts) =>
       (await import("./approval-values.ts")).readApprovalValues(workflow(object), step, texts),
     // Loads the compiler only on demand.

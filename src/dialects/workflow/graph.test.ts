@@ -54,3 +54,21 @@ test("a fan-out that has started tells how far its items are", () => {
   );
   expect(nodes.get("many")).toMatchObject({ phase: "Running", items: "1 of 3 done, 1 failed, 1 active" });
 });
+
+test("before a run of a template starts, its steps are those of the template beside it", () => {
+  const workflow: Workflow = {
+    apiVersion: "slipway.dev/v1alpha1",
+    kind: "Workflow",
+    metadata: { generateName: "w-" },
+    spec: { templateRef: { name: "t" } },
+  };
+  const template = (name: string) => ({
+    apiVersion: "slipway.dev/v1alpha1",
+    kind: "WorkflowTemplate",
+    metadata: { name },
+    spec: { steps: { [`of-${name}`]: { container } } },
+  });
+  const ids = (...names: readonly string[]) => graphOfWorkflow(workflow, names.map(template)).nodes.map(({ id }) => id);
+  expect(ids("other", "t")).toEqual(["of-t"]);
+  expect(ids("other")).toEqual([]);
+});

@@ -1,5 +1,7 @@
 import { formatAge, objectsAt } from "#lib/base/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
 import { graphOfView, type RunGraph, type StepTraits } from "#kernel/dialect/index.ts";
+import { templateBeside } from "./beside.ts";
 import { axesOf, combinationsOf } from "./compile/matrix.ts";
 import { stepSources } from "./compile/step-source.ts";
 import { formParameters } from "./form-parameters.ts";
@@ -7,7 +9,12 @@ import type { ForEach, Workflow, WorkflowStep } from "./kinds.ts";
 import { specOf } from "./spec-of.ts";
 import { viewWorkflow } from "./view.ts";
 
-export function graphOfWorkflow(workflow: Workflow): RunGraph {
+/** Steps of a template are those it has frozen, or before the start those of the one in `beside`. */
+export function graphOfWorkflow(stored: Workflow, beside: readonly KubeObject[] = []): RunGraph {
+  const { spec, status, metadata } = stored;
+  const template = templateBeside(spec?.templateRef?.name, metadata.namespace, beside);
+  const resolvedSpec = status?.resolvedSpec ?? template?.spec;
+  const workflow: Workflow = resolvedSpec === undefined ? stored : { ...stored, status: { ...status, resolvedSpec } };
   const traits = new Map(stepSources(specOf(workflow)).map(({ key, step }) => [key, traitsOf(step)]));
   return graphOfView(viewWorkflow(workflow), (id) => traits.get(id) ?? {});
 }

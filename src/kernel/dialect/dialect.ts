@@ -207,8 +207,8 @@ export interface Runs extends RunDialect<KubeObject> {
   readonly upTo?: (object: KubeObject, step: string) => KubeObject;
   /** What runs would do, if `simulation` cannot tell. A promise, because code is loaded first. */
   readonly preview?: (documents: readonly CheckedDocument[], parts: PreviewParts) => Promise<RunPreviews>;
-  /** Also for an object that was never stored. */
-  graph(object: KubeObject): RunGraph;
+  /** Also for an object that was never stored; `beside` are objects whose steps it may take. */
+  graph(object: KubeObject, beside?: readonly KubeObject[]): RunGraph;
   /** Reads the texts by the types that the step declares. A promise, because code is loaded first. */
   readonly approvalValues?: (
     object: KubeObject,

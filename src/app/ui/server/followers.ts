@@ -10,13 +10,15 @@ import { approvalsOf, fleetOf } from "./lists.ts";
 import { followLog } from "./log-follower.ts";
 import { followRun } from "./run-follower.ts";
 import type { IndexedRun } from "./run-index.ts";
-import { pageOf, readFilter } from "./run-query.ts";
+import { countRuns, readFilter } from "./run-query.ts";
 
 /** Follows until the signal aborts or there is nothing more. Rejects with what the caller is told. */
 type Follower = (following: Following) => Promise<void>;
 
 /** Counts and lists take a pass over all runs. */
 const listsMs: Millis = 1000;
+/** How soon a run is seen that has become longer than a filter says. */
+const timedMs: Millis = 5000;
 
 /** Changed summaries, and now and then the counts. Without a version it begins with the next change. */
 const runs: Follower = async ({ context, caller, subscription, emit, signal }) => {
@@ -24,7 +26,7 @@ const runs: Follower = async ({ context, caller, subscription, emit, signal }) =
   const query = new URLSearchParams(subscription.params);
   // Rights may change while the stream is open.
   const mayRead = (run: IndexedRun): boolean => readableBy(caller)(run);
-  const filter = readFilter(query, mayRead);
+  const filter = readFilter(query, mayRead, context.clock);
   const isShown = (run: IndexedRun): boolean => filter.matches(run) && filter.hasPhase(run);
   const missed = subscription.resourceVersion === undefined ? [] : index.since(subscription.resourceVersion);
   if (missed === undefined) throw expired("the list is too old to be continued");
@@ -38,8 +40,7 @@ const runs: Follower = async ({ context, caller, subscription, emit, signal }) =
     for (const line of items) emit({ ...line, rv: index.version });
   });
   const counts = new Coalescer<true>(context.clock, listsMs, () => {
-    const { counts: byPhase, total } = pageOf(index.list(), filter, new URLSearchParams({ limit: "1" }));
-    emit({ type: "BOOKMARK", object: { counts: byPhase, total }, rv: index.version });
+    emit({ type: "BOOKMARK", object: countRuns(index.list(), filter), rv: index.version });
   });
   const tell = (run: IndexedRun, isDeleted: boolean, wasShown: boolean): void => {
     const isNow = !isDeleted && isShown(run);
@@ -52,7 +53,14 @@ const runs: Follower = async ({ context, caller, subscription, emit, signal }) =
   for (const { run, isDeleted } of missed) tell(run, isDeleted, true);
   counts.put("", true);
   const leave = index.subscribe((run, isDeleted) => tell(run, isDeleted, shown.has(run.key)));
+  // Runs that the clock alone brings in or takes out.
+  const look = (): void => {
+    for (const run of index.list()) if (isShown(run) !== shown.has(run.key)) tell(run, false, shown.has(run.key));
+    cancel = context.clock.after(timedMs, look);
+  };
+  let cancel = filter.isTimed ? context.clock.after(timedMs, look) : (): void => undefined;
   await aborted(signal);
+  cancel();
   leave();
   lines.close();
   counts.close();

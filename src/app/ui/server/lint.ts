@@ -1,5 +1,6 @@
 import type { PageCaller } from "#kernel/apiserver/index.ts";
-import type { Dialect, Startable, StartParameter } from "#kernel/dialect/index.ts";
+import type { Dialect, References, Startable, StartParameter } from "#kernel/dialect/index.ts";
+import { getOrUndefined } from "#kernel/kit/index.ts";
 import {
   ApiError,
   asJson,
@@ -38,22 +39,27 @@ async function lintText(context: UiContext, text: string, signal: AbortSignal): 
     throw new ApiError("RequestEntityTooLarge", `text: expected at most ${longestText} characters; use slipway lint`);
   const read = await readTexts([{ file: "document", text }], { lint: true });
   const rendered = hasErrors(read.problems) ? [] : await rendering(context, read, signal);
+  const beside = read.documents.flatMap(({ object }) => object ?? []);
   return {
     problems: [...read.problems, ...rendered].slice(0, mostProblems),
-    documents: read.documents.map(({ object, dialect }) => documentOf(object, dialect)),
+    documents: read.documents.map(({ object, dialect }) => documentOf(object, dialect, beside)),
   };
 }
 
 const rendering = ({ templates }: UiContext, read: ReadDocuments, signal: AbortSignal) =>
   templates === undefined ? [] : previewProblems(read, { templates, signal });
 
-function documentOf(object: KubeObject | undefined, dialect: Dialect | undefined): LintAnswer["documents"][number] {
+function documentOf(
+  object: KubeObject | undefined,
+  dialect: Dialect | undefined,
+  beside: readonly KubeObject[],
+): LintAnswer["documents"][number] {
   return {
     ...(object === undefined ? {} : { object: asJson(object) }),
     ...(dialect === undefined ? {} : { dialect: dialect.name }),
     ...(object === undefined || dialect === undefined || !isRunOf(dialect, object)
       ? {}
-      : { graph: dialect.runs.graph(object) }),
+      : { graph: dialect.runs.graph(object, beside) }),
   };
 }
 
@@ -71,11 +77,33 @@ async function lintStart(
     throw badRequest(`start: objects of kind ${JSON.stringify(kind)} cannot be run`);
   const stored = await client.get({ type, namespace: textAt(ref, "namespace") ?? "default", name }, { signal });
   const { dialect, startable } = found;
-  const source = { value: startable.run(stored, clock.now()), positionOf: () => ({ line: 1, column: 1 }) };
+  const value = startable.run(stored, clock.now());
+  const source = { value, positionOf: () => ({ line: 1, column: 1 }) };
   const values = Object.entries(isJsonObject(given) ? given : {});
   const texts = Object.fromEntries(values.flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : [])));
-  const { object, problems } = dialect.documents.read(source, { arguments: texts, beside: [withoutPlace(stored)] });
-  return { problems, documents: [documentOf(object, dialect)] };
+  const beside = [stored, ...(await referredBy(dialect.documents.references(source), stored, client, signal))];
+  const local = beside.map(withoutPlace);
+  const { object, problems } = dialect.documents.read(source, { arguments: texts, beside: local });
+  // Its steps are known before its arguments are right.
+  const graph = dialect.runs.graph(value as unknown as KubeObject, local);
+  return { problems, documents: [{ ...documentOf(object, dialect, local), graph }] };
+}
+
+/** What the run takes its steps from, as far as the caller may read it. */
+async function referredBy(
+  references: References,
+  { metadata: { namespace = "default" } }: Stored,
+  client: PageCaller["client"],
+  signal: AbortSignal,
+): Promise<readonly Stored[]> {
+  const found = await Promise.all(
+    references.map(async ({ ref: { apiVersion, kind, name } }) => {
+      const type = await client.resourceType(apiVersion, kind);
+      if (type === undefined) return undefined;
+      return await getOrUndefined(client, { type, namespace, name }, signal).catch(() => undefined);
+    }),
+  );
+  return found.filter((one) => one !== undefined);
 }
 
 /** As in a file: references of a run name no namespace. */

@@ -96,7 +96,7 @@ const answers: Readonly<Record<string, Answer>> = {
       const found = runs.filter(isOfSource(rest)).filter(readableBy(caller));
       return sendJson(call.response, { ...(await sourceGrid(context, caller, found, call.signal())), now });
     }
-    const filter = readFilter(call.query, readableBy(caller));
+    const filter = readFilter(call.query, readableBy(caller), context.clock);
     sendJson(call.response, { items: sourcesOf(runs.filter(filter.matches)), now });
   },
   "GET system": async ({ context, call, caller }) => sendJson(call.response, await systemState(context, caller)),
@@ -128,10 +128,10 @@ function isOfSource(path: readonly string[]): (run: IndexedRun) => boolean {
 
 async function listRuns({ context, call, caller }: Asked): Promise<void> {
   const index = await context.index();
-  const filter = readFilter(call.query, readableBy(caller));
+  const filter = readFilter(call.query, readableBy(caller), context.clock);
   // The version first: what changes meanwhile comes once more.
   const resourceVersion = index.version;
-  const page = pageOf(index.list(), filter, call.query);
+  const page = pageOf(index.list(), filter, call.query, context.clock.now());
   const { gaps } = index;
   const isCut = gaps.length > 0;
   sendJson(call.response, { ...page, ...(isCut ? { gaps } : {}), resourceVersion, now: context.clock.now() });

@@ -26,3 +26,10 @@ test("a phase is switched on and off", () => {
   expect(formatFilter(on)).toBe("phase:failed x");
   expect(formatFilter(togglePhase(on, "Failed"))).toBe("x");
 });
+
+test("durations are bounded by signs; of several bounds the strictest counts", () => {
+  const filter = parseFilter("duration>5m duration<1h30m duration>90s x");
+  expect(queryOf(filter, 0)).toEqual({ longer: "300000", shorter: "5400000", text: "x" });
+  expect(formatFilter(filter)).toBe("duration>5m duration<1h30m duration>90s x");
+  for (const word of ["duration>soon", "duration:5m", "a<b", "duration"]) expect(parseFilter(word).text).toBe(word);
+});

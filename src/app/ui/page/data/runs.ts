@@ -17,14 +17,16 @@ const [firstPage, pageSize, mostAtOnce] = [100, 500, 1000];
 /** Longer lists are cut: the filter finds the rest. */
 const mostRows = 20_000;
 
-const keyText = (run: RunSummary): string => textOfKey(keyOf(run));
+export const keyText = (run: RunSummary): string => textOfKey(keyOf(run));
 
 /**
- * The runs that a filter leaves, the newest first, live. Runs that appear later are held back in `fresh` until
+ * The runs that a filter leaves, in the order of `sort`, live. Runs that appear later are held back in `fresh` until
  * `showFresh`, so that no row moves under the reader; rows that are there change in place.
  */
 export class RunList {
   readonly #query: Readonly<Record<string, string>>;
+  /** Not the newest first: where a run belongs only the server knows. */
+  readonly #isSorted: boolean;
   readonly #rows = new Map<string, Signal<RunSummary>>();
   readonly order = signal<readonly string[]>([]);
   readonly fresh = signal<readonly string[]>([]);
@@ -37,9 +39,10 @@ export class RunList {
   #isLoadingMore = false;
   #handle: StreamHandle | undefined;
 
-  constructor(filter: RunFilter) {
+  constructor(filter: RunFilter, sort: string) {
+    this.#isSorted = sort !== "";
     // Once: a list that is continued begins where it began.
-    this.#query = queryOf(filter, serverNow());
+    this.#query = { ...queryOf(filter, serverNow()), ...(sort === "" ? {} : { sort }) };
   }
 
   row(key: string): ReadonlySignal<RunSummary> | undefined {
@@ -70,6 +73,7 @@ export class RunList {
   }
 
   showFresh(): void {
+    if (this.#isSorted) return void this.open();
     batch(() => {
       this.order.value = [...this.fresh.peek().filter((key) => this.#rows.has(key)), ...this.order.peek()];
       this.fresh.value = [];
@@ -121,11 +125,13 @@ export class RunList {
     const present = new Set(page.items.map(keyText));
     const oldest = page.continue === undefined ? 0 : (page.items.at(-1)?.createdAt ?? 0);
     for (const [key, row] of this.#rows)
-      if (!present.has(key) && row.peek().createdAt >= oldest) this.#rows.delete(key);
+      if (!present.has(key) && (this.#isSorted || row.peek().createdAt >= oldest)) this.#rows.delete(key);
     const added = page.items.map((run) => this.#put(run)).filter((key) => key !== undefined);
     const kept = this.order.peek().filter((key) => this.#rows.has(key));
-    if (isFirst || kept.length === 0) this.order.value = page.items.map(keyText);
-    else {
+    if (isFirst || kept.length === 0 || this.#isSorted) {
+      this.order.value = page.items.map(keyText);
+      this.fresh.value = [];
+    } else {
       this.order.value = kept;
       this.fresh.value = [...added, ...this.fresh.peek()].filter((key) => this.#rows.has(key));
     }

@@ -2,7 +2,10 @@ import type { ObjectRef } from "#engine/index.ts";
 import { eventsOf, type ObjectEvent } from "../data/objects.ts";
 import { useAnswer } from "./answer.ts";
 import { Failure, Loading } from "./states.tsx";
+import { TableHead } from "./table.tsx";
 import { Time } from "./time.tsx";
+
+const columns = [{ id: "When" }, { id: "Reason" }, { id: "Message" }];
 
 /** The events about an object, the newest first; `named` is how the page calls it. */
 export function EventsOf({ object, named }: { readonly object: ObjectRef; readonly named: string }) {
@@ -13,13 +16,7 @@ export function EventsOf({ object, named }: { readonly object: ObjectRef; readon
     return <p class="muted">No events about {named}. The server keeps them for an hour.</p>;
   return (
     <table class="table events">
-      <thead>
-        <tr>
-          <th scope="col">When</th>
-          <th scope="col">Reason</th>
-          <th scope="col">Message</th>
-        </tr>
-      </thead>
+      <TableHead columns={columns} />
       <tbody>
         {answer.value.map((event, index) => (
           <tr key={index}>

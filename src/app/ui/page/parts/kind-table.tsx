@@ -5,6 +5,7 @@ import { href } from "../data/router.ts";
 import { wordsOf } from "../data/words.ts";
 import { useAgainOnChange, useAnswer } from "./answer.ts";
 import { Failure, Loading } from "./states.tsx";
+import { middle, Table } from "./table.tsx";
 
 type LinkOf = (column: string, cell: string, row: TableRow) => string | undefined;
 
@@ -91,43 +92,29 @@ const Rows = ({
 }) => {
   const isWide = (index: number): boolean =>
     narrow === undefined ? index > 2 : !narrow.includes(table.columns[index] ?? "");
+  const columns = [
+    ...table.columns.map((id, index) => (isWide(index) ? middle(id) : { id })),
+    ...(kind.isNamespaced ? [middle("Namespace")] : []),
+  ];
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={`List of ${kind.resource}`}>
-      <table class="table is-auto">
-        <thead>
-          <tr>
-            {table.columns.map((column, index) => (
-              <th scope="col" key={column} class={isWide(index) ? "from-middle" : ""}>
-                {column}
-              </th>
-            ))}
-            {kind.isNamespaced && (
-              <th scope="col" class="from-middle">
-                Namespace
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={`${row.namespace ?? ""}/${row.name}`}>
-              {row.cells.map((cell, index) => (
-                <td key={index} class={isWide(index) ? "from-middle cell" : "cell"} title={cell}>
-                  <Cell
-                    text={cell}
-                    to={
-                      index === 0
-                        ? resourcePath(kind, row.namespace, row.name)
-                        : linkOf?.(table.columns[index] ?? "", cell, row)
-                    }
-                  />
-                </td>
-              ))}
-              {kind.isNamespaced && <td class="from-middle cell muted">{row.namespace}</td>}
-            </tr>
+    <Table label={`List of ${kind.resource}`} columns={columns}>
+      {rows.map((row) => (
+        <tr key={`${row.namespace ?? ""}/${row.name}`}>
+          {row.cells.map((cell, index) => (
+            <td key={index} class={isWide(index) ? "from-middle cell" : "cell"} title={cell}>
+              <Cell
+                text={cell}
+                to={
+                  index === 0
+                    ? resourcePath(kind, row.namespace, row.name)
+                    : linkOf?.(table.columns[index] ?? "", cell, row)
+                }
+              />
+            </td>
           ))}
-        </tbody>
-      </table>
-    </div>
+          {kind.isNamespaced && <td class="from-middle cell muted">{row.namespace}</td>}
+        </tr>
+      ))}
+    </Table>
   );
 };

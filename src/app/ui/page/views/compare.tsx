@@ -9,6 +9,7 @@ import { Diff } from "../parts/diff.tsx";
 import { useKeys, useOffer } from "../parts/hooks.ts";
 import { Phase } from "../parts/phase.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
+import { middle, Table } from "../parts/table.tsx";
 import { Span, Time } from "../parts/time.tsx";
 import { type ComparedSide, type ComparedStep, compareSteps, specPart } from "./compare-steps.ts";
 import type { ViewProps } from "./view-props.ts";
@@ -75,6 +76,14 @@ interface BothProps {
   readonly other: string;
 }
 
+const columns = [
+  { id: "Step" },
+  { id: "Left" },
+  { id: "Right" },
+  { id: "Longer by", class: "is-number" },
+  middle("Different"),
+];
+
 function Both({ compared: { left, right, specs, others }, runKey, other }: BothProps) {
   const steps = compareSteps(left.view.steps, right.view.steps);
   return (
@@ -95,28 +104,11 @@ function Both({ compared: { left, right, specs, others }, runKey, other }: BothP
       </div>
       <section aria-label="Steps">
         <h2>Steps</h2>
-        <div class="table-scroll" tabIndex={0} role="region" aria-label="Steps side by side">
-          <table class="table compare">
-            <thead>
-              <tr>
-                <th scope="col">Step</th>
-                <th scope="col">Left</th>
-                <th scope="col">Right</th>
-                <th scope="col" class="is-number">
-                  Longer by
-                </th>
-                <th scope="col" class="from-middle">
-                  Different
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {steps.map((step) => (
-                <Row key={step.id} step={step} left={{ ...runKey, name: other }} right={runKey} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table label="Steps side by side" class="compare" columns={columns}>
+          {steps.map((step) => (
+            <Row key={step.id} step={step} left={{ ...runKey, name: other }} right={runKey} />
+          ))}
+        </Table>
       </section>
       <section aria-label="Specification">
         <h2>Specification</h2>

@@ -9,6 +9,7 @@ import { stream } from "../data/server.ts";
 import { wordsOf } from "../data/words.ts";
 import { useOffer } from "../parts/hooks.ts";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { middle, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import type { Load } from "../data/runs.ts";
 
@@ -102,6 +103,7 @@ export function View() {
 }
 
 const mostShown = 500;
+const columns = [{ id: "Name" }, { id: "State" }, { id: "Task" }, middle("Last seen")];
 
 function Entries({ title, entries }: { readonly title: string; readonly entries: readonly FleetEntry[] }) {
   if (entries.length === 0) return null;
@@ -110,34 +112,20 @@ function Entries({ title, entries }: { readonly title: string; readonly entries:
       <h2>
         {title} <span class="muted number">{entries.length}</span>
       </h2>
-      <div class="table-scroll" tabIndex={0} role="region" aria-label={`List of ${title.toLowerCase()}`}>
-        <table class="table is-auto">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">State</th>
-              <th scope="col">Task</th>
-              <th scope="col" class="from-middle">
-                Last seen
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {entries.slice(0, mostShown).map((entry) => (
-              <tr key={keyText(entry)}>
-                <td class="cell">
-                  <FleetName entry={entry} />
-                </td>
-                <td class="cell">{entry.state}</td>
-                <td class="cell">{entry.task ?? <span class="muted">-</span>}</td>
-                <td class="from-middle">
-                  <Time at={entry.lastSeen} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label={`List of ${title.toLowerCase()}`} columns={columns}>
+        {entries.slice(0, mostShown).map((entry) => (
+          <tr key={keyText(entry)}>
+            <td class="cell">
+              <FleetName entry={entry} />
+            </td>
+            <td class="cell">{entry.state}</td>
+            <td class="cell">{entry.task ?? <span class="muted">-</span>}</td>
+            <td class="from-middle">
+              <Time at={entry.lastSeen} />
+            </td>
+          </tr>
+        ))}
+      </Table>
       {entries.length > mostShown && <p class="muted">The first {mostShown} are shown. Filter to see others.</p>}
     </section>
   );

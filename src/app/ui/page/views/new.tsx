@@ -1,6 +1,6 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { LintAnswer, StartableObject } from "#app/ui/wire.ts";
+import type { LintAnswer, LintRequest, StartableObject } from "#app/ui/wire.ts";
 import { servedKinds } from "../data/kinds.ts";
 import { place } from "../data/router.ts";
 import { clock } from "../data/time.ts";
@@ -28,6 +28,7 @@ export function View() {
   useOffer({ title: "Start", command: "slipway run FILE" });
   const tab = useSignal<TabId>("document");
   const text = useSignal("");
+  const stored = useSignal<LintRequest | undefined>(undefined);
   const checked = useSignal<{ readonly answer?: LintAnswer; readonly thrown?: unknown }>({});
   const again = place.value.query.get("again") ?? "";
   useEffect(() => {
@@ -44,13 +45,14 @@ export function View() {
     );
     return () => abort.abort();
   }, [again]);
+  const written = text.value.trim() === "" ? undefined : { text: text.value };
+  const request = tab.value === "stored" ? stored.value : written;
   useEffect(() => {
-    if (tab.value === "stored") return;
-    checked.value = {};
-    if (text.value.trim() === "") return;
+    if (request === undefined) checked.value = {};
+    if (request === undefined) return;
     const abort = new AbortController();
     const cancel = clock.after(checkedAfterMs, () => {
-      lint({ text: text.value }, abort.signal).then(
+      lint(request, abort.signal).then(
         (answer) => {
           checked.value = { answer };
         },
@@ -63,7 +65,7 @@ export function View() {
       cancel();
       abort.abort();
     };
-  }, [text.value, tab.value]);
+  }, [JSON.stringify(request)]);
   return (
     <div class="page-column is-scrolled">
       <h1 tabIndex={-1}>Start</h1>
@@ -73,6 +75,7 @@ export function View() {
         current={tab.value}
         onChoose={(id) => {
           checked.value = {};
+          stored.value = undefined;
           tab.value = tabs.find((one) => one.id === id)?.id ?? "document";
         }}
         panel="start-panel"
@@ -80,20 +83,7 @@ export function View() {
       <div class="start">
         <div id="start-panel" role="tabpanel" aria-label={tabs.find(({ id }) => id === tab.value)?.label} tabIndex={0}>
           {tab.value === "document" && <Document text={text} problems={checked.value.answer?.problems ?? []} />}
-          {tab.value === "stored" && (
-            <Stored
-              onCheck={(request) => {
-                void lint(request).then(
-                  (answer) => {
-                    checked.value = { answer };
-                  },
-                  (thrown: unknown) => {
-                    checked.value = { thrown };
-                  },
-                );
-              }}
-            />
-          )}
+          {tab.value === "stored" && <Stored request={stored} />}
           {tab.value === "form" && <Forms text={text} />}
         </div>
         <section aria-label="What the document does">
@@ -150,7 +140,7 @@ function Document({ text, problems }: { readonly text: { value: string }; readon
   );
 }
 
-function Stored({ onCheck }: { readonly onCheck: (request: Parameters<typeof lint>[0]) => void }) {
+function Stored({ request }: { readonly request: Signal<LintRequest | undefined> }) {
   const chosen = useSignal("");
   const [answer, again] = useAnswer(startables);
   if (answer.is === "loading") return <Loading what="templates" />;
@@ -171,6 +161,7 @@ function Stored({ onCheck }: { readonly onCheck: (request: Parameters<typeof lin
           value={chosen.value}
           onChange={(event) => {
             chosen.value = event.currentTarget.value;
+            request.value = undefined;
           }}
         >
           <option value="">Choose one</option>
@@ -182,7 +173,7 @@ function Stored({ onCheck }: { readonly onCheck: (request: Parameters<typeof lin
           ))}
         </select>
       </label>
-      {found !== undefined && <TemplateForm key={chosen.value} object={found} onCheck={onCheck} />}
+      {found !== undefined && <TemplateForm key={chosen.value} object={found} request={request} />}
     </>
   );
 }

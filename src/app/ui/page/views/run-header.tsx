@@ -1,15 +1,18 @@
 import { useSignal } from "@preact/signals";
 import type { ObjectRef } from "#engine/index.ts";
-import type { RunPage } from "#app/ui/wire.ts";
+import type { RunPage, RunSummary } from "#app/ui/wire.ts";
 import { requestJson } from "../data/api.ts";
 import { confirm } from "../data/page.ts";
 import { againPath, comparePath, keyOf, objectPagePath, type RunKey, runPath, sourcePath } from "../data/refs.ts";
 import { href, navigate, setQuery } from "../data/router.ts";
 import type { RunModel } from "../data/run.ts";
+import { obstacle } from "../data/server.ts";
 import { now } from "../data/time.ts";
 import { Actions } from "../parts/actions.tsx";
+import { usePaletteEntries } from "../parts/hooks.ts";
 import { Phase } from "../parts/phase.tsx";
 import { Span, Time } from "../parts/time.tsx";
+import { lazy } from "./lazy.tsx";
 
 export function RunHeader({ model }: { readonly model: RunModel }) {
   const head = model.head.value;
@@ -67,9 +70,14 @@ export function RunHeader({ model }: { readonly model: RunModel }) {
               Run again
             </button>
           )}
+          {!model.isDeleted.value && <DeleteButton run={summary} />}
         </div>
       </div>
-      {model.isDeleted.value && <p class="note">This run has been deleted. What you see is its last state.</p>}
+      {model.isDeleted.value && (
+        <p class="note">
+          This run has been deleted. What you see is its last state. <a href={href("/runs")}>All runs</a>
+        </p>
+      )}
       <Message phase={view.phase} reason={view.reason} message={view.message} />
       <dl class="facts inline">
         <Fact name="Progress">
@@ -102,6 +110,25 @@ export function RunHeader({ model }: { readonly model: RunModel }) {
         )}
       </dl>
     </header>
+  );
+}
+
+const Bulk = lazy(async () => (await import("../parts/bulk.tsx")).Bulk);
+
+function DeleteButton({ run }: { readonly run: RunSummary }) {
+  const isAsked = useSignal(false);
+  const reason = obstacle();
+  const set = (value: boolean) => (): void => {
+    isAsked.value = value;
+  };
+  usePaletteEntries([{ label: `Delete ${run.name}`, hint: "action", run: set(true) }]);
+  return (
+    <>
+      <button type="button" class="dangerous" disabled={reason !== undefined} title={reason} onClick={set(true)}>
+        Delete<span class="only-heard"> {run.name}</span>
+      </button>
+      {isAsked.value && <Bulk action="delete" runs={[run]} onDone={() => undefined} onClose={set(false)} />}
+    </>
   );
 }
 

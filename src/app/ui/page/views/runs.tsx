@@ -1,23 +1,30 @@
-import { type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
+import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { RunSummary } from "#app/ui/wire.ts";
-import { formatFilter, parseFilter, runPhases, togglePhase } from "../data/filter.ts";
+import { runPhases } from "#app/ui/run-phases.ts";
+import type { BulkAction } from "../data/bulk.ts";
+import { formatFilter, parseFilter, togglePhase } from "../data/filter.ts";
 import { confirmAloud } from "../data/page.ts";
-import { keyOf, qualifiedKind, runPath } from "../data/refs.ts";
-import { href, navigate, place, setQuery } from "../data/router.ts";
-import { RunList } from "../data/runs.ts";
-import { rowHeight } from "../data/settings.ts";
+import { qualifiedKind } from "../data/refs.ts";
+import { href, place, setQuery } from "../data/router.ts";
+import { keyText, RunList } from "../data/runs.ts";
+import { obstacle } from "../data/server.ts";
 import { clock } from "../data/time.ts";
 import { Gaps } from "../parts/gaps.tsx";
 import { useKeys, useOffer } from "../parts/hooks.ts";
-import { Phase, PhaseShape } from "../parts/phase.tsx";
+import { PhaseShape } from "../parts/phase.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
-import { Span, Time } from "../parts/time.tsx";
-import { GapRow, useVirtualRows } from "../parts/virtual.tsx";
+import { lazy } from "./lazy.tsx";
+import { RunTable, type Selected } from "./runs-table.tsx";
 
 export function View() {
   const line = useComputed(() => place.value.query.get("filter") ?? "");
-  const list = useMemo(() => new RunList(parseFilter(line.value)), [line.value]);
+  const sort = useComputed(() => place.value.query.get("sort") ?? "");
+  const list = useMemo(() => new RunList(parseFilter(line.value), sort.value), [line.value, sort.value]);
+  const selected = useSignal<ReadonlySet<string>>(new Set());
+  // What another filter hides is not acted on.
+  useMemo(() => {
+    selected.value = new Set();
+  }, [line.value]);
   // Asked for before the browser paints the frame around it.
   useLayoutEffect(() => {
     void list.open();
@@ -34,7 +41,8 @@ export function View() {
       <FilterLine line={line.value} list={list} />
       <Gaps gaps={list.gaps.value} />
       <Fresh list={list} />
-      <RunTable list={list} isFiltered={line.value !== ""} />
+      <Listed list={list} sort={sort.value} selected={selected} isFiltered={line.value !== ""} />
+      <Selection list={list} selected={selected} />
     </div>
   );
 }
@@ -74,7 +82,7 @@ function FilterLine({ line, list }: { readonly line: string; readonly list: RunL
         type="search"
         aria-label="Filter runs"
         aria-describedby="filter-help"
-        placeholder="phase:failed since:2h ns:prod text"
+        placeholder="phase:failed since:2h duration>5m text"
         spellcheck={false}
         autoComplete="off"
         onInput={onInput}
@@ -83,7 +91,7 @@ function FilterLine({ line, list }: { readonly line: string; readonly list: RunL
         }}
       />
       <span id="filter-help" class="only-heard">
-        Tokens phase, dialect, ns, label, source and since, and any other text
+        Tokens phase, dialect, ns, label, source, since and duration, and any other text
       </span>
       <div class="chips">
         {runPhases.map((phase) => {
@@ -126,141 +134,92 @@ function Fresh({ list }: { readonly list: RunList }) {
   );
 }
 
-const headHeight = 32;
+interface ListedProps {
+  readonly list: RunList;
+  readonly sort: string;
+  readonly selected: Selected;
+  readonly isFiltered: boolean;
+}
 
-function RunTable({ list, isFiltered }: { readonly list: RunList; readonly isFiltered: boolean }) {
-  const order = list.order.value;
-  const height = rowHeight();
-  const { scroller, shown, reveal } = useVirtualRows<HTMLDivElement>(order.length, height, headHeight);
-  const current = useSignal(-1);
-  const { first, end } = shown;
-  useEffect(() => {
-    if (end >= order.length - 40) void list.more();
-  }, [end, order.length]);
-  const move = (by: number) => (): void => {
-    const next = Math.max(0, Math.min(order.length - 1, current.peek() + by));
-    current.value = next;
-    reveal(next);
-    const row = (): HTMLElement | null => document.getElementById(`run-${next}`);
-    // One that is far away is drawn first.
-    if (row() === null) clock.after(30, () => row()?.focus({ preventScroll: true }));
-    else row()?.focus({ preventScroll: true });
-  };
-  const open = (): boolean => {
-    const run = list.row(order[current.peek()] ?? "")?.peek();
-    if (run === undefined || document.activeElement instanceof HTMLButtonElement) return false;
-    navigate(runPath(keyOf(run)));
-    return true;
-  };
-  useKeys([
-    { keys: "j", label: "Next row", run: move(1) },
-    { keys: "ArrowDown", label: "Next row", run: move(1) },
-    { keys: "k", label: "Previous row", run: move(-1) },
-    { keys: "ArrowUp", label: "Previous row", run: move(-1) },
-    { keys: "Enter", label: "Open the row", run: open },
-  ]);
+function Listed({ list, sort, selected, isFiltered }: ListedProps) {
   const load = list.load.value;
   if (load.is === "loading") return <Loading what="runs" />;
   if (load.is === "failed") return <Failure thrown={load.thrown} onRetry={() => void list.open()} />;
-  if (order.length === 0) return isFiltered ? <NoMatch /> : <NoRuns />;
+  if (list.order.value.length === 0) return isFiltered ? <NoMatch /> : <NoRuns />;
+  return <RunTable list={list} sort={sort} selected={selected} />;
+}
+
+const Bulk = lazy(async () => (await import("../parts/bulk.tsx")).Bulk);
+
+const bulkActions = [
+  ["cancel", "Cancel"],
+  ["retry", "Retry"],
+  ["delete", "Delete"],
+] as const;
+
+/** What can be done with the selected runs. At the bottom, so that no row moves when it comes. */
+function Selection({ list, selected }: { readonly list: RunList; readonly selected: Selected }) {
+  const asked = useSignal<BulkAction | undefined>(undefined);
+  const runs = [...selected.value].flatMap((key) => list.row(key)?.value ?? []);
+  const reason = obstacle();
+  const clear = (): boolean => {
+    if (selected.peek().size === 0) return false;
+    selected.value = new Set();
+    return true;
+  };
+  useKeys([
+    {
+      keys: "x",
+      label: "Actions for the selected rows",
+      run: () => document.querySelector<HTMLElement>(".selection button")?.focus(),
+    },
+    { keys: "Escape", label: "Back", run: clear },
+  ]);
   return (
-    <div class="runs-scroll" ref={scroller} tabIndex={0} role="region" aria-label="List of runs">
-      <table class="table runs" aria-rowcount={order.length + 1}>
-        <thead>
-          <tr>
-            <th scope="col">State</th>
-            <th scope="col">Name</th>
-            <th scope="col" class="from-middle">
-              Dialect
-            </th>
-            <th scope="col" class="from-middle">
-              Progress
-            </th>
-            <th scope="col" class="from-middle">
-              Started
-            </th>
-            <th scope="col">Duration</th>
-            <th scope="col" class="from-wide">
-              Message
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          <GapRow height={first * height} />
-          {order.slice(first, end).map((key, offset) => {
-            const run = list.row(key);
-            const index = first + offset;
+    <>
+      {runs.length > 0 && (
+        <section class="selection buttons" aria-label="Selected runs">
+          <strong class="number">{runs.length} selected</strong>
+          {bulkActions.map(([action, label]) => {
+            const count =
+              action === "delete" ? runs.length : runs.filter(({ actions }) => actions.includes(action)).length;
             return (
-              run !== undefined && (
-                <Row
-                  key={key}
-                  run={run}
-                  index={index}
-                  onFocus={() => {
-                    current.value = index;
-                  }}
-                />
-              )
+              <button
+                type="button"
+                key={action}
+                class={action === "delete" ? "dangerous" : ""}
+                disabled={reason !== undefined || count === 0}
+                title={reason ?? (count === 0 ? `None of the selected runs allows ${action}` : undefined)}
+                onClick={() => {
+                  asked.value = action;
+                }}
+              >
+                {label} <span class="number">{count}</span>
+              </button>
             );
           })}
-          <GapRow height={(order.length - end) * height} />
-        </tbody>
-      </table>
-    </div>
+          <button type="button" class="quiet" onClick={clear}>
+            Clear
+          </button>
+        </section>
+      )}
+      {asked.value !== undefined && (
+        <Bulk
+          action={asked.value}
+          runs={runs}
+          onDone={(done) => {
+            const left = new Set(selected.peek());
+            for (const run of done) left.delete(keyText(run));
+            selected.value = left;
+          }}
+          onClose={() => {
+            asked.value = undefined;
+          }}
+        />
+      )}
+    </>
   );
 }
-
-interface RowProps {
-  readonly run: ReadonlySignal<RunSummary>;
-  readonly index: number;
-  readonly onFocus: () => void;
-}
-
-function Row({ run: { value: run }, index, onFocus }: RowProps) {
-  const target = runPath(keyOf(run));
-  const onClick = (event: MouseEvent): void => {
-    const isLink = event.target instanceof Element && event.target.closest("a") !== null;
-    if (!isLink && getSelection()?.isCollapsed !== false) navigate(target);
-  };
-  return (
-    <tr aria-rowindex={index + 2} onClick={onClick}>
-      <td class="state">
-        <Phase phase={run.phase} />
-      </td>
-      <td class="name">
-        <a id={`run-${index}`} href={href(target)} onFocus={onFocus}>
-          {run.name}
-        </a>
-        <span class="muted namespace">{run.ref.namespace ?? ""}</span>
-        {(run.approvals ?? 0) > 0 && <span class="tag">waits for approval</span>}
-      </td>
-      <td class="from-middle muted">{run.dialect}</td>
-      <td class="from-middle">
-        <ProgressBar run={run} />
-      </td>
-      <td class="from-middle">
-        <Time at={run.startedAt ?? run.createdAt} />
-      </td>
-      <td>
-        <Span from={run.startedAt} to={run.finishedAt} />
-      </td>
-      <td class="from-wide cut muted" title={run.message}>
-        {run.message}
-      </td>
-    </tr>
-  );
-}
-
-const ProgressBar = ({ run: { done, total, phase } }: { readonly run: RunSummary }) => (
-  <span class={`progress phase-${phase.toLowerCase()}`}>
-    <span class="progress-track" aria-hidden="true">
-      <span class="progress-fill" style={{ width: `${total === 0 ? 0 : (100 * done) / total}%` }} />
-    </span>
-    <span class="number">
-      {done}/{total}
-    </span>
-  </span>
-);
 
 const NoRuns = () => (
   <Empty

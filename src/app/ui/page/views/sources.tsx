@@ -10,6 +10,7 @@ import { useOffer } from "../parts/hooks.ts";
 import { Phase } from "../parts/phase.tsx";
 import { RunBars } from "../parts/run-bars.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { middle, TableHead } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 
 /** Runs grouped by what they were made from. */
@@ -67,26 +68,18 @@ export function View() {
   );
 }
 
+const columns = [
+  { id: "Source" },
+  middle("Last run"),
+  { id: "Last 30 runs", head: <span title="The newest at the right">Last 30 runs</span> },
+  { id: "Median", class: "from-middle is-number" },
+  { id: "Succeeded", class: "is-number" },
+];
+
 const Sources = ({ sources }: { readonly sources: readonly SourceSummary[] }) => (
   <div class="runs-scroll" tabIndex={0} role="region" aria-label="List of sources">
     <table class="table sources">
-      <thead>
-        <tr>
-          <th scope="col">Source</th>
-          <th scope="col" class="from-middle">
-            Last run
-          </th>
-          <th scope="col" title="The newest at the right">
-            Last 30 runs
-          </th>
-          <th scope="col" class="from-middle is-number">
-            Median
-          </th>
-          <th scope="col" class="is-number">
-            Succeeded
-          </th>
-        </tr>
-      </thead>
+      <TableHead columns={columns} />
       <tbody>
         {sources.map((source) => (
           <tr key={sourcePath(source)}>

@@ -10,6 +10,7 @@ import { EventsOf } from "../parts/events-of.tsx";
 import { Phase } from "../parts/phase.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Tabs } from "../parts/tabs.tsx";
+import { TableHead } from "../parts/table.tsx";
 import { Span, Time } from "../parts/time.tsx";
 import { lazy } from "./lazy.tsx";
 import { Message, ObjectLink } from "./run-header.tsx";
@@ -223,6 +224,8 @@ function StepOverview({ model, head, step, select }: StepProps) {
   );
 }
 
+const attemptColumns = [{ id: "Attempt" }, { id: "Ended" }, { id: "Duration" }, { id: "Why" }];
+
 /** Attempts that failed, the newest first. */
 function Earlier({ attempts }: { readonly attempts: NonNullable<StepView["earlier"]> }) {
   if (attempts.length === 0) return null;
@@ -230,14 +233,7 @@ function Earlier({ attempts }: { readonly attempts: NonNullable<StepView["earlie
     <>
       <h3>Earlier attempts</h3>
       <table class="table is-auto">
-        <thead>
-          <tr>
-            <th scope="col">Attempt</th>
-            <th scope="col">Ended</th>
-            <th scope="col">Duration</th>
-            <th scope="col">Why</th>
-          </tr>
-        </thead>
+        <TableHead columns={attemptColumns} />
         <tbody>
           {attempts.toReversed().map(({ attempt, startedAt, finishedAt, reason, message }) => (
             <tr key={attempt}>

@@ -5,6 +5,7 @@ import { skew } from "../data/time.ts";
 import { useAnswer } from "../parts/answer.ts";
 import { useOffer } from "../parts/hooks.ts";
 import { Failure, Loading } from "../parts/states.tsx";
+import { Table } from "../parts/table.tsx";
 
 export function View() {
   useOffer({ title: "System", command: "slipway status" });
@@ -87,29 +88,16 @@ const Listing = (props: {
 }) => (
   <section aria-label={props.title}>
     <h2>{props.title}</h2>
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={`List of ${props.title.toLowerCase()}`}>
-      <table class="table is-auto">
-        <thead>
-          <tr>
-            {props.columns.map((column) => (
-              <th scope="col" key={column}>
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {props.rows.map((row, index) => (
-            <tr key={index}>
-              {row.map((cell, at) => (
-                <td key={at} class="wrap">
-                  {cell}
-                </td>
-              ))}
-            </tr>
+    <Table label={`List of ${props.title.toLowerCase()}`} columns={props.columns.map((id) => ({ id }))}>
+      {props.rows.map((row, index) => (
+        <tr key={index}>
+          {row.map((cell, at) => (
+            <td key={at} class="wrap">
+              {cell}
+            </td>
           ))}
-        </tbody>
-      </table>
-    </div>
+        </tr>
+      ))}
+    </Table>
   </section>
 );

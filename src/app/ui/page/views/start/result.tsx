@@ -116,14 +116,14 @@ function Problems({ problems }: Pick<LintAnswer, "problems">) {
 
 /** The steps by rank: what can run at the same time stands side by side. */
 function Preview({ document: { object, graph } }: { readonly document: LintedDocument }) {
-  if (object === undefined) return null;
-  const name = textAt(object, "metadata", "name") ?? textAt(object, "metadata", "generateName") ?? "";
+  if (object === undefined && graph === undefined) return null;
+  const name = textAt(object, "metadata", "name") ?? textAt(object, "metadata", "generateName") ?? graph?.name ?? "";
   const nodes = graph?.nodes ?? [];
   const ranks = [...new Set(nodes.map(({ rank }) => rank))].sort((a, b) => a - b);
   return (
-    <section aria-label={`${textAt(object, "kind") ?? ""} ${name}`}>
+    <section aria-label={`${textAt(object, "kind") ?? "Run"} ${name}`}>
       <h3 class="wrap">
-        {textAt(object, "kind")} <span class="mono">{name}</span>
+        {textAt(object, "kind") ?? "Run"} <span class="mono">{name}</span>
         {nodes.length > 0 && <span class="muted"> {nodes.length} steps</span>}
       </h3>
       {graph !== undefined && nodes.length === 0 && (

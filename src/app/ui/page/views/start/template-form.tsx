@@ -1,29 +1,24 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import type { LintRequest, StartableObject } from "#app/ui/wire.ts";
 import { ParameterFields } from "../../parts/parameter-fields.tsx";
 
 interface TemplateFormProps {
   readonly object: StartableObject;
-  readonly onCheck: (request: LintRequest) => void;
+  /** What the form asks for, as it is filled in. */
+  readonly request: Signal<LintRequest | undefined>;
 }
 
 /** The parameters of a stored object. */
-export function TemplateForm({ object, onCheck }: TemplateFormProps) {
+export function TemplateForm({ object, request }: TemplateFormProps) {
   const values = useSignal<Readonly<Record<string, string>>>({});
+  useEffect(() => {
+    request.value = { start: object.ref, arguments: values.value };
+  }, [values.value]);
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        onCheck({ start: object.ref, arguments: values.value });
-      }}
-    >
+    <form onSubmit={(event) => event.preventDefault()}>
       {object.parameters.length === 0 && <p class="muted">It declares no parameters.</p>}
       <ParameterFields parameters={object.parameters} values={values} />
-      <p class="buttons">
-        <button type="submit" class="primary">
-          Check
-        </button>
-      </p>
     </form>
   );
 }
