@@ -1,8 +1,8 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { removeDirectory, temporaryDirectory } from "#test/support/slipway.ts";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { removeDirectory, slipway, temporaryDirectory } from "#test/support/slipway.ts";
 import { cli, inspect, openShared } from "./support.ts";
 
 // The list of runs as a tool: sorted, filtered by duration, and many runs acted on at once.
@@ -138,7 +138,6 @@ test("the same by keyboard only, and a run that has not ended is stopped by its 
   expect(out).toBe("");
   await writeFile(mark, "");
   // Its process is gone: nothing writes any more.
-  const { readFile } = await import("node:fs/promises");
   await expect
     .poll(
       async () => {
@@ -161,6 +160,35 @@ test("an ended run is deleted from its page, which keeps what it shows", async (
   await dialog(page).getByRole("button", { name: "Close" }).click();
   await page.getByText("This run has been deleted.").waitFor();
   await page.getByRole("treeitem", { name: /work/ }).waitFor();
+});
+
+test("a viewer is refused, run by run, with the server's reason; a link of another user asks first", async () => {
+  await start("viewed", { a: "exit 1", b: "exit 1" });
+  const kubeconfig = join(directory, "vera.kubeconfig");
+  const made = await cli("credential", "create", "--user", "vera", "--role", "viewer", "--to", kubeconfig);
+  expect(made.code, made.err).toBe(0);
+  const { out } = await slipway(["ui", "-o", "json", "--kubeconfig", kubeconfig]);
+  const { link } = JSON.parse(out) as { readonly link: string };
+  const page = await openShared();
+  await page.getByRole("row").nth(1).waitFor();
+  await page.goto(link);
+  await page.reload();
+  await page.getByText(/this link logs in as "vera"/).waitFor();
+  await page.getByRole("button", { name: "Log in with the link" }).click();
+  await page.getByRole("link", { name: "System" }).click();
+  await page.getByText("vera", { exact: true }).waitFor();
+  await page.goto(`${inject("server").url}/slipway/runs?filter=label%3Ateam%3Dviewed`);
+  await page.getByRole("row", { name: /Failed viewed-a/ }).waitFor();
+  await page.getByRole("row", { name: /Failed viewed-b/ }).waitFor();
+  await page.getByRole("checkbox", { name: "Select all runs that are loaded" }).click();
+  for (const action of ["Retry", "Delete"]) {
+    await selectedRegion(page).getByRole("button", { name: `${action} 2` }).click();
+    await dialog(page).getByRole("button", { name: `${action} 2 runs` }).click();
+    await dialog(page).getByText("0 of 2 done, 2 failed").waitFor();
+    expect(await dialog(page).getByText(/failed: .*"vera" cannot (?:create|delete)/).count()).toBe(2);
+    await dialog(page).getByRole("button", { name: "Close" }).click();
+    await selectedRegion(page).getByText("2 selected").waitFor();
+  }
 });
 
 test("the selection and its question fit every screen and theme", async () => {

@@ -48,8 +48,12 @@ afterAll(async () => {
   await removeDirectory(directory);
 });
 
-async function writeConfig(path: string, user: object): Promise<void> {
-  const url = `http://127.0.0.1:${(cluster.address() as AddressInfo).port}`;
+async function writeConfig(
+  path: string,
+  user: object,
+  port = (cluster.address() as AddressInfo).port,
+): Promise<void> {
+  const url = `http://127.0.0.1:${port}`;
   const config = {
     apiVersion: "v1",
     kind: "Config",
@@ -341,6 +345,39 @@ describe("in front of a cluster", () => {
       expect((await ask("GET", `/slipway/api${path}`, session)).status, path).toBe(404);
     const impersonating = await ask("GET", configMaps, { ...session, "Impersonate-User": "system:admin" });
     expect(impersonating.status).toBe(403);
+  });
+
+  test("the same command prints another link while the web UI runs, also after a kill", async () => {
+    const killed = await start("ui", "--kubeconfig", kubeconfig);
+    killed.child.kill("SIGKILL");
+    await once(killed.child, "exit");
+    const ui = await start("ui", "--kubeconfig", kubeconfig);
+    const { code, out, err } = await slipway(["ui", "--kubeconfig", kubeconfig], { env: { HOME: directory } });
+    expect([code, new URL(out).origin], err).toEqual([0, new URL(ui.link).origin]);
+    expect(out.trim()).not.toBe(ui.link);
+    const page = await openPage(out.trim());
+    await page.getByRole("heading", { level: 1, name: "Runs" }).waitFor();
+    expect(await page.getByText("Not logged in").count()).toBe(0);
+    expect(await interrupted(ui)).toBe(0);
+  });
+
+  test("a page says that the cluster is away, and goes on when it is back", async () => {
+    const front = await asCluster(server);
+    const { port } = front.address() as AddressInfo;
+    const file = join(directory, "shaky.kubeconfig");
+    await writeConfig(file, { token: adminToken }, port);
+    const ui = await start("ui", "--kubeconfig", file);
+    const page = await openPage(ui.link);
+    await page.getByRole("heading", { level: 1, name: "Runs" }).waitFor();
+    const closed = once(front, "close");
+    front.close();
+    front.closeAllConnections();
+    await closed;
+    await page.getByText("The cluster does not answer", { exact: true }).waitFor();
+    front.listen(port, "127.0.0.1");
+    await expect.poll(() => page.getByText("The cluster does not answer").count(), { timeout: 30_000 }).toBe(0);
+    front.close();
+    front.closeAllConnections();
   });
 
   test("a cluster that is away, or does not accept the credential, is told at once", async () => {

@@ -1,9 +1,9 @@
-import { type Clock, silentLog } from "#lib/base/index.ts";
+import { type Clock, silentLog, SlipwayError, toError } from "#lib/base/index.ts";
 import type { Invocation } from "#kernel/command/index.ts";
 import type { Connection } from "#kernel/kit/index.ts";
 import { ApiError } from "#kernel/model/index.ts";
 import { findConnection } from "./connect.ts";
-import { ownPlace, requestLink, type UiPlace, uiDirectory } from "./ui-link.ts";
+import { ownPlace, requestLink, type UiLink, type UiPlace, uiDirectory } from "./ui-link.ts";
 import { version } from "./version.ts";
 
 /**
@@ -21,11 +21,17 @@ export async function placeOf(
       link: (page) => requestLink(connection, page, { clock, signal }),
       close: async () => undefined,
     };
+  const namespace = options.namespace ?? connection.namespace ?? "default";
+  const directory = uiDirectory(environment);
+  const { askForLink, linkSocket, offerLinks } = await import("./ui-socket.ts");
+  const socket = linkSocket(directory, connection, namespace);
+  if (port === undefined && (await askForLink(socket, "/")) !== undefined)
+    return { isOwn: false, link: (page) => linkFrom(socket, page), close: async () => undefined };
   const { serveClusterUi } = await import("#app/server/index.ts");
   const served = await serveClusterUi({
     connection,
-    namespace: options.namespace ?? connection.namespace ?? "default",
-    directory: uiDirectory(environment),
+    namespace,
+    directory,
     port: port ?? 0,
     clock,
     version,
@@ -33,7 +39,21 @@ export async function placeOf(
     signal,
   });
   environment.err.write(`slipway: serving the web UI of ${connection.server} to ${served.user}\n`);
-  return ownPlace(served, () => served.close());
+  const withdraw = await offerLinks(socket, ownPlace(served)).catch((thrown: unknown) => {
+    environment.err.write(`slipway: no further links: ${toError(thrown).message}\n`);
+    return undefined;
+  });
+  return ownPlace(served, async () => {
+    await withdraw?.();
+    await served.close();
+  });
+}
+
+async function linkFrom(socket: string, page: string): Promise<UiLink> {
+  const { askForLink } = await import("./ui-socket.ts");
+  const link = await askForLink(socket, page);
+  if (link === undefined) throw new SlipwayError("no-code", "the web UI that serves this cluster has just ended");
+  return link;
 }
 
 /** Whether the server is a control plane of `slipway up`, which it says to everybody who may ask for its version. */

@@ -212,7 +212,10 @@ export interface Subscription {
   readonly resourceVersion?: string;
 }
 
-/** A line of the stream's answer. `HELLO` is the first and carries the token for `POST /slipway/stream/TOKEN`. */
+/**
+ * A line of the stream's answer. `HELLO` is the first and carries the token for `POST /slipway/stream/TOKEN`. A `BOOKMARK`
+ * without an id is a sign of life, with `{away: REASON}` of a server whose cluster does not answer.
+ */
 export interface StreamLine {
   readonly id: string;
   readonly type: "HELLO" | "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "GONE" | "END" | "ERROR";

@@ -54,7 +54,9 @@ export const uiCommand = command<UiOptions>({
             : `slipway: open this link in a browser; it logs in once, until ${link.until}; continue when the browser warns of the certificate\n`,
         );
       if (place.isOwn) {
-        environment.err.write("slipway: press Ctrl-C to end the web UI\n");
+        environment.err.write(
+          "slipway: press Ctrl-C to end the web UI; the same command in another terminal prints a new link\n",
+        );
         await aborted(signal);
         process.exitCode = exitCode.succeeded;
       }

@@ -4,7 +4,7 @@ import type { PageCall, PageCaller } from "#kernel/apiserver/index.ts";
 import { ApiError, badRequest, isGone, tooManyRequests } from "#kernel/model/index.ts";
 import { isJsonObject, type JsonObject, type Millis, objectsAt, onAbort, textAt, toError } from "#lib/base/index.ts";
 import type { StreamLine, Subscription } from "../wire.ts";
-import { refusalBehind } from "./cluster.ts";
+import { type Cluster, refusalBehind } from "./cluster.ts";
 import type { UiContext } from "./context.ts";
 import { readJson, sendJson } from "./reply.ts";
 import { followers } from "./followers.ts";
@@ -17,6 +17,8 @@ const mostStreamsOfUser = 50;
 const mostBacklogBytes = 4 * 1024 * 1024;
 /** Tells both sides that the other is there. */
 const heartbeatMs: Millis = 20_000;
+/** How often a page looks whether the cluster behind it answers. */
+const clusterMs: Millis = 5000;
 
 /** All open streams. One request carries everything a page follows, because browsers open few connections. */
 export class Streams {
@@ -133,10 +135,21 @@ class Stream {
   }
 
   #beat(): void {
-    this.#cancelBeat = this.#context.clock.after(heartbeatMs, () => {
-      this.#write({ id: "", type: "BOOKMARK" });
+    const { clock, cluster } = this.#context;
+    this.#cancelBeat = clock.after(cluster === undefined ? heartbeatMs : clusterMs, () => {
+      if (cluster === undefined) this.#write({ id: "", type: "BOOKMARK" });
+      else void this.#lookAt(cluster);
       this.#beat();
     });
+  }
+
+  /** A cluster that is away leaves the stream open, on which nothing changes any more: the reader is told. */
+  async #lookAt(cluster: Cluster): Promise<void> {
+    const away = await cluster.channel
+      .json({ method: "GET", path: "/version", signal: AbortSignal.timeout(clusterMs) })
+      .then(() => undefined)
+      .catch((thrown: unknown) => (hasAnswered(thrown) ? undefined : toError(refusalBehind(thrown)).message));
+    this.#write({ id: "", type: "BOOKMARK", ...(away === undefined ? {} : { object: { away } }) });
   }
 
   #write(line: StreamLine): void {
@@ -150,6 +163,9 @@ class Stream {
     this.#response.write(bytes);
   }
 }
+
+/** It may keep its version to itself. */
+const hasAnswered = (thrown: unknown): boolean => thrown instanceof ApiError && [403, 404].includes(thrown.code);
 
 /** Bugs are logged, and told without their inside. */
 function statusOf(thrown: unknown, { log }: UiContext): unknown {

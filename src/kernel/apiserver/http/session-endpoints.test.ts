@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
+import { createStaticToken } from "../index.ts";
 import { type Ask, startTestServer, type TestServer } from "../testing/index.ts";
 
 let api: TestServer;
@@ -64,6 +65,32 @@ describe("logging in", () => {
     ["with too much", " ".repeat(2000), json, 413],
   ])("%s is refused", async (_what, bytes = "{}", headers, status) => {
     expect((await api.ask("POST", "/slipway/session", { bytes, headers, token: false })).status).toBe(status);
+  });
+});
+
+describe("a browser that is logged in", () => {
+  test("keeps its session with a link of the same user", async () => {
+    const present = await opened();
+    const code = await codeOf();
+    const answer = await login(code, { ...json, ...present });
+    expect([answer.status, answer.json["user"], answer.json["key"]]).toEqual([200, "slipway:admin", undefined]);
+    expect(answer.headers["set-cookie"]).toBeUndefined();
+    expect((await session("GET", present)).status).toBe(200);
+    expect((await login(code)).status).toBe(401);
+  });
+
+  test("is another user's only when its person says so", async () => {
+    const present = await opened();
+    const code = await codeOf({ token: await createStaticToken(api.store, "mallory", []) });
+    const asked = await login(code, { ...json, ...present });
+    expect(asked).toMatchObject({
+      status: 409,
+      json: { message: 'this link logs in as "mallory", and you are logged in as "slipway:admin"' },
+    });
+    expect((await session("GET", present)).json["user"]).toBe("slipway:admin");
+    const bytes = JSON.stringify({ code, replace: true });
+    const replaced = await api.ask("POST", "/slipway/session", { bytes, headers: { ...json, ...present }, token: false });
+    expect([replaced.status, replaced.json["user"]]).toEqual([201, "mallory"]);
   });
 });
 

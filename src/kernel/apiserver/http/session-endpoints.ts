@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { ApiError, badRequest, unknownResource, unsupportedMediaType } from "#kernel/model/index.ts";
-import { formatTime, isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { formatTime, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { Identity } from "../authz/identity.ts";
 import type { Limits } from "../verbs/limits.ts";
 import type { Authenticator } from "../authz/tokens.ts";
@@ -12,7 +12,8 @@ import { MethodNotAllowed } from "./resource-handler.ts";
 import { jsonReply, type Reply } from "./respond.ts";
 
 //   POST   /slipway/codes     with a token or a certificate: {code, until}, for whoever is to log in with it
-//   POST   /slipway/session   {code}: logs in; the answer sets the cookie, and has the key of the session
+//   POST   /slipway/session   {code}: logs in; the answer sets the cookie, and has the key of the session. Keeps a session
+//                             of the same user; of another user it is replaced only with {code, replace: true}
 //   GET    /slipway/session   who is logged in
 //   DELETE /slipway/session   logs out
 //
@@ -94,7 +95,19 @@ async function login({ sessions, authenticator, limits }: SessionServer, exchang
   const { value } = decodeJson(body.joined(), limits.maxDepth);
   const code = isJsonObject(value) ? value["code"] : undefined;
   if (typeof code !== "string") throw badRequest(`code: expected the text that "slipway ui" has printed`);
+  const proof = proofIn(request);
+  const present = proof === undefined ? undefined : sessions.find(proof);
+  const owner = sessions.ownerOf(code);
+  if (present !== undefined && owner !== undefined && owner.user !== present.identity.user && !isReplacing(value))
+    throw new ApiError(
+      "Conflict",
+      `this link logs in as ${JSON.stringify(owner.user)}, and you are logged in as ${JSON.stringify(present.identity.user)}`,
+    );
   const session = sessions.redeem(code);
+  if (session !== undefined && present !== undefined && isSame(session.identity, present.identity)) {
+    sessions.end(session);
+    return answerOf(present);
+  }
   if (session === undefined) throw authenticator.refusal(request.socket.remoteAddress ?? "");
   const { reply } = answerOf(session, { key: session.key });
   return {
@@ -102,6 +115,11 @@ async function login({ sessions, authenticator, limits }: SessionServer, exchang
     reply: { ...reply, code: 201, headers: { "Set-Cookie": `${cookieName}=${session.secret}; ${cookieRules}` } },
   };
 }
+
+const isSame = (a: Identity, b: Identity): boolean =>
+  JSON.stringify([a.user, a.groups]) === JSON.stringify([b.user, b.groups]);
+
+const isReplacing = (body: JsonValue): boolean => isJsonObject(body) && body["replace"] === true;
 
 const whoAmI = (server: SessionServer, { request }: Exchange): SessionReply =>
   answerOf(findSession(server, request).session);

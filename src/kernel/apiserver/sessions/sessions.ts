@@ -57,6 +57,11 @@ export class Sessions {
     return { code: keep(this.#codes, mostCodes, { user, witness, until }), until };
   }
 
+  /** Whom a code would log in; undefined for an invalid, used or expired code or a revoked user. */
+  ownerOf(code: string): Identity | undefined {
+    return this.#judge(this.#codes.get(hashOf(code)))?.identity;
+  }
+
   /** A new session of twelve hours; undefined for an invalid, used or expired code or a revoked user. */
   redeem(code: string): (Session & SessionProof) | undefined {
     const held = this.#codes.get(hashOf(code));

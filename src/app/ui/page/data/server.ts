@@ -7,6 +7,7 @@ import { clock, serverNow } from "./time.ts";
 
 export type Connection =
   | { readonly is: "connecting" | "online" }
+  | { readonly is: "away"; readonly since: Instant; readonly message: string }
   | { readonly is: "lost"; readonly since: Instant; readonly retryAt: Instant; readonly message: string }
   | { readonly is: "signed-out"; readonly message: string };
 
@@ -17,6 +18,8 @@ export const obstacle = (): string | undefined => {
   switch (connection.value.is) {
     case "lost":
       return "The server is not reachable";
+    case "away":
+      return "The cluster does not answer";
     case "signed-out":
       return "You are not logged in";
     case "connecting":
@@ -58,6 +61,11 @@ export const stream = new Stream({
   onConnected: () => {
     connection.value = { is: "online" };
   },
+  onAlive: (message) => {
+    const before = connection.peek();
+    if (message === undefined && before.is === "away") connection.value = { is: "online" };
+    if (message !== undefined && before.is !== "away") connection.value = { is: "away", since: serverNow(), message };
+  },
   onLost: (thrown, retryIn) => noteLost(thrown, retryIn),
 });
 
@@ -80,10 +88,20 @@ export function noteSignedOut(thrown: unknown): void {
   }
 }
 
-/** Exchanges a code of `slipway ui` for the session's cookie and key. */
-export async function login(code: string): Promise<void> {
-  const { key } = await requestJson<{ readonly key: string }>("POST", "/session", { body: { code } });
-  keepSessionKey(key);
+/** A link of another user than the one who is logged in, who decides. */
+export const foreignLink = signal<{ readonly code: string; readonly message: string } | undefined>(undefined);
+
+/** Exchanges a code of `slipway ui` for the session's cookie and key. A session of the same user is kept. */
+export async function login(code: string, isReplacing = false): Promise<void> {
+  const body = { code, ...(isReplacing ? { replace: true } : {}) };
+  try {
+    const { key } = await requestJson<{ readonly key?: string }>("POST", "/session", { body });
+    if (key !== undefined) keepSessionKey(key);
+  } catch (thrown) {
+    if (!(thrown instanceof RequestFailure) || thrown.status !== 409) throw thrown;
+    foreignLink.value = { code, message: thrown.message };
+    return;
+  }
   connection.value = { is: "connecting" };
   stream.retryNow();
 }

@@ -1,4 +1,4 @@
-import { backoffDelay, type Clock, type Millis, type Random, sleep } from "#lib/base/index.ts";
+import { backoffDelay, type Clock, type JsonObject, type Millis, type Random, sleep, textAt } from "#lib/base/index.ts";
 import type { StreamLine, Subscription } from "#app/ui/wire.ts";
 
 /** How a stream reaches the server; tests have their own. */
@@ -14,6 +14,8 @@ export interface StreamOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly onConnected: () => void;
+  /** A sign of life; `away` is why the cluster behind the server does not answer. */
+  readonly onAlive?: (away: string | undefined) => void;
   /** `retryIn` until the next try. */
   readonly onLost: (thrown: unknown, retryIn: Millis) => void;
 }
@@ -159,6 +161,7 @@ export class Stream {
       if (before === undefined) this.#askForChange();
       return;
     }
+    if (line.id === "") return this.#options.onAlive?.(textAt(line.object as JsonObject | undefined, "away"));
     const entry = this.#entries.get(line.id);
     if (entry === undefined) return;
     if (line.rv !== undefined) entry.rv = line.rv;

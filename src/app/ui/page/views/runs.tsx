@@ -5,12 +5,13 @@ import type { BulkAction } from "../data/bulk.ts";
 import { formatFilter, parseFilter, togglePhase } from "../data/filter.ts";
 import { confirmAloud } from "../data/page.ts";
 import { qualifiedKind } from "../data/refs.ts";
-import { href, place, setQuery } from "../data/router.ts";
+import { href, navigate, place, setQuery } from "../data/router.ts";
 import { keyText, RunList } from "../data/runs.ts";
+import { savedFilters } from "../data/saved-filters.ts";
 import { obstacle } from "../data/server.ts";
 import { clock } from "../data/time.ts";
 import { Gaps } from "../parts/gaps.tsx";
-import { useKeys, useOffer } from "../parts/hooks.ts";
+import { useKeys, useOffer, usePaletteEntries } from "../parts/hooks.ts";
 import { PhaseShape } from "../parts/phase.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { lazy } from "./lazy.tsx";
@@ -70,6 +71,18 @@ function FilterLine({ line, list }: { readonly line: string; readonly list: RunL
     cancel.current();
     cancel.current = clock.after(200, () => setQuery({ filter: value.trim() }));
   };
+  const isOpened = useSignal(false);
+  const openSaved = (): void => {
+    isOpened.value = true;
+  };
+  useKeys([{ keys: "f", label: "Saved filters", run: openSaved }]);
+  usePaletteEntries(
+    savedFilters.value.map(({ name, search }) => ({
+      label: `Filter: ${name}`,
+      hint: "saved filter",
+      run: () => navigate(`/runs${search}`),
+    })),
+  );
   const filter = parseFilter(line);
   const setFilter = (next: string): void => {
     if (input.current !== null) input.current.value = next;
@@ -111,10 +124,22 @@ function FilterLine({ line, list }: { readonly line: string; readonly list: RunL
             </button>
           );
         })}
+        <button type="button" class="quiet" onClick={openSaved}>
+          Saved filters
+        </button>
       </div>
+      {isOpened.value && (
+        <SavedFilters
+          onClose={() => {
+            isOpened.value = false;
+          }}
+        />
+      )}
     </div>
   );
 }
+
+const SavedFilters = lazy(async () => (await import("../parts/saved-filters.tsx")).SavedFilters);
 
 function Fresh({ list }: { readonly list: RunList }) {
   const count = list.fresh.value.length;

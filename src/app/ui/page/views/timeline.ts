@@ -21,7 +21,7 @@ export interface TimelineRow {
 
 type TimedStep = Pick<
   StepView,
-  "id" | "name" | "phase" | "dependencies" | "startedAt" | "finishedAt" | "attemptAt" | "earlier"
+  "id" | "name" | "phase" | "dependencies" | "startedAt" | "finishedAt" | "attemptAt" | "earlier" | "holdUp"
 >;
 
 /** One row per step. A step waits from when the last step before it ended. */
@@ -36,7 +36,7 @@ export function timelineRows(steps: readonly TimedStep[], begun: Instant, now: I
 }
 
 function barsOf(step: TimedStep, readyAt: Instant, now: Instant): readonly TimelineBar[] {
-  const { phase, startedAt, finishedAt, attemptAt, earlier = [] } = step;
+  const { phase, startedAt, finishedAt, attemptAt, earlier = [], holdUp } = step;
   const waiting = (from: Instant, to: Instant): readonly TimelineBar[] =>
     to > from ? [{ from, to, tone: "waiting" }] : [];
   if (startedAt === undefined) {
@@ -55,11 +55,9 @@ function barsOf(step: TimedStep, readyAt: Instant, now: Instant): readonly Timel
   const begun = Math.max(at, attemptAt ?? at);
   const isOver = finishedAt !== undefined;
   if (!isOver && phase === "Waiting") return [...bars, ...waiting(at, now)];
-  return [
-    ...bars,
-    ...waiting(at, begun),
-    { from: begun, to: Math.max(begun, finishedAt ?? now), tone: isOver ? "ended" : (tones[phase] ?? "running") },
-  ];
+  // What is held up has no container that runs.
+  const tone = isOver ? "ended" : holdUp !== undefined ? "starting" : (tones[phase] ?? "running");
+  return [...bars, ...waiting(at, begun), { from: begun, to: Math.max(begun, finishedAt ?? now), tone }];
 }
 
 const tones: Partial<Record<StepPhase, Tone>> = { Starting: "starting", Suspended: "suspended" };

@@ -76,6 +76,13 @@ test("each attempt has its own bar, and what lies between them is waiting", () =
   expect(waits).toEqual({ from: 30, to: 45, tone: "waiting" });
 });
 
+test("a step whose container is held up is starting, whatever its object says", () => {
+  const step = { ...base, id: "a", name: "a", phase: "Running" as const, startedAt: 0 };
+  const holdUp = { reason: "ImagePullBackOff", message: "no such image" };
+  expect(timelineRows([step], 0, 60)[0]?.bars).toEqual([{ from: 0, to: 60, tone: "running" }]);
+  expect(timelineRows([{ ...step, holdUp }], 0, 60)[0]?.bars).toEqual([{ from: 0, to: 60, tone: "starting" }]);
+});
+
 test("a deadline that is near is on the axis, one that is far does not squeeze the run", () => {
   expect(axisEnd(0, 100, 130)).toBeGreaterThan(130);
   expect(axisEnd(0, 100, 1000)).toBeLessThan(110);
