@@ -119,7 +119,12 @@ test("the same by keyboard only, and a run that has not ended is stopped by its 
   await page.keyboard.press("s");
   await page.keyboard.press("k");
   await page.keyboard.press("s");
+  await selectedRegion(page).getByText("3 selected").waitFor();
   await page.keyboard.press("x");
+  await page
+    .locator(":focus")
+    .and(page.getByRole("button", { name: "Cancel 1" }))
+    .waitFor();
   for (let presses = 0; presses < 2; presses += 1) await page.keyboard.press("Tab");
   await page
     .locator(":focus")
@@ -182,10 +187,18 @@ test("a viewer is refused, run by run, with the server's reason; a link of anoth
   await page.getByRole("row", { name: /Failed viewed-b/ }).waitFor();
   await page.getByRole("checkbox", { name: "Select all runs that are loaded" }).click();
   for (const action of ["Retry", "Delete"]) {
-    await selectedRegion(page).getByRole("button", { name: `${action} 2` }).click();
-    await dialog(page).getByRole("button", { name: `${action} 2 runs` }).click();
+    await selectedRegion(page)
+      .getByRole("button", { name: `${action} 2` })
+      .click();
+    await dialog(page)
+      .getByRole("button", { name: `${action} 2 runs` })
+      .click();
     await dialog(page).getByText("0 of 2 done, 2 failed").waitFor();
-    expect(await dialog(page).getByText(/failed: .*"vera" cannot (?:create|delete)/).count()).toBe(2);
+    expect(
+      await dialog(page)
+        .getByText(/failed: .*"vera" cannot (?:create|delete)/)
+        .count(),
+    ).toBe(2);
     await dialog(page).getByRole("button", { name: "Close" }).click();
     await selectedRegion(page).getByText("2 selected").waitFor();
   }

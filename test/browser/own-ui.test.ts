@@ -48,11 +48,7 @@ afterAll(async () => {
   await removeDirectory(directory);
 });
 
-async function writeConfig(
-  path: string,
-  user: object,
-  port = (cluster.address() as AddressInfo).port,
-): Promise<void> {
+async function writeConfig(path: string, user: object, port = (cluster.address() as AddressInfo).port): Promise<void> {
   const url = `http://127.0.0.1:${port}`;
   const config = {
     apiVersion: "v1",

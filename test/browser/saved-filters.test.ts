@@ -4,7 +4,10 @@ import { inspect, openShared } from "./support.ts";
 const dialog = (page: Awaited<ReturnType<typeof openShared>>) => page.getByRole("dialog", { name: "Saved filters" });
 
 test("a filter is saved, found again after a reload, renamed and deleted, with the mouse", async () => {
-  const page = await openShared("/runs?filter=phase%3Afailed&sort=-duration", { reducedMotion: "reduce", bypassCSP: true });
+  const page = await openShared("/runs?filter=phase%3Afailed&sort=-duration", {
+    reducedMotion: "reduce",
+    bypassCSP: true,
+  });
   await page.getByRole("button", { name: "Saved filters" }).click();
   await dialog(page).getByRole("textbox", { name: "Name of the present filter" }).fill("long failures");
   await dialog(page).getByRole("button", { name: "Save" }).click();
@@ -46,7 +49,9 @@ test("the same by keyboard only, and the palette knows the filter", async () => 
 
 test("what is stored and is no filter is left out", async () => {
   const page = await openShared();
-  await page.evaluate(`localStorage.setItem("slipway.filters", JSON.stringify([1, {name: "x"}, {name: "bad", search: "https://evil"}, {name: "good", search: "?filter=a"}]))`);
+  await page.evaluate(
+    `localStorage.setItem("slipway.filters", JSON.stringify([1, {name: "x"}, {name: "bad", search: "https://evil"}, {name: "good", search: "?filter=a"}]))`,
+  );
   await page.reload();
   await page.getByRole("button", { name: "Saved filters" }).click();
   await dialog(page).getByRole("link", { name: "good" }).waitFor();

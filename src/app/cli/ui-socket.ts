@@ -16,7 +16,9 @@ const patienceMs = 5000;
 
 /** One for each server, credential and namespace. */
 export function linkSocket(directory: string, connection: Connection, namespace: string): string {
-  const hash = createHash("sha256").update(JSON.stringify([connection, namespace])).digest("hex");
+  const hash = createHash("sha256")
+    .update(JSON.stringify([connection, namespace]))
+    .digest("hex");
   return join(directory, `${hash.slice(0, 16)}.sock`);
 }
 

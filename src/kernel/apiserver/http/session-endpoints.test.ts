@@ -89,7 +89,11 @@ describe("a browser that is logged in", () => {
     });
     expect((await session("GET", present)).json["user"]).toBe("slipway:admin");
     const bytes = JSON.stringify({ code, replace: true });
-    const replaced = await api.ask("POST", "/slipway/session", { bytes, headers: { ...json, ...present }, token: false });
+    const replaced = await api.ask("POST", "/slipway/session", {
+      bytes,
+      headers: { ...json, ...present },
+      token: false,
+    });
     expect([replaced.status, replaced.json["user"]]).toEqual([201, "mallory"]);
   });
 });

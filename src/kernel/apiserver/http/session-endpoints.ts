@@ -119,7 +119,7 @@ async function login({ sessions, authenticator, limits }: SessionServer, exchang
 const isSame = (a: Identity, b: Identity): boolean =>
   JSON.stringify([a.user, a.groups]) === JSON.stringify([b.user, b.groups]);
 
-const isReplacing = (body: JsonValue): boolean => isJsonObject(body) && body["replace"] === true;
+const isReplacing = (body: JsonValue | undefined): boolean => isJsonObject(body) && body["replace"] === true;
 
 const whoAmI = (server: SessionServer, { request }: Exchange): SessionReply =>
   answerOf(findSession(server, request).session);

@@ -1,25 +1,12 @@
 import type { RunSummary } from "#app/ui/wire.ts";
 import { act } from "./actions.ts";
 import { send } from "./api.ts";
+import type { BulkAction } from "./bulk-plan.ts";
 import { objectPath } from "./objects.ts";
-
-export type BulkAction = "cancel" | "retry" | "delete";
 
 export interface Outcome {
   readonly isWrong: boolean;
   readonly text: string;
-}
-
-const isOver = ({ finishedAt, phase }: RunSummary): boolean =>
-  finishedAt !== undefined || phase === "Succeeded" || phase === "Failed" || phase === "Canceled";
-
-/** What the action does to a run, or why it leaves it alone. */
-export function planOf(action: BulkAction, run: RunSummary): { readonly isDone: boolean; readonly text: string } {
-  if (action === "delete")
-    return { isDone: true, text: isOver(run) ? "is deleted" : "has not ended: is stopped without its final steps, and deleted" };
-  const isDone = run.actions.includes(action);
-  if (!isDone) return { isDone, text: isOver(run) && action === "cancel" ? "left alone: has ended" : `left alone: is ${run.phase}` };
-  return { isDone, text: action === "cancel" ? "is canceled" : "failed steps run again" };
 }
 
 const done: Readonly<Record<BulkAction, string>> = { cancel: "cancel accepted", retry: "retry accepted", delete: "deleted" };

@@ -30,8 +30,8 @@ export function ConnectionBar() {
         <div class="connection-bar" role="status">
           <strong>The cluster does not answer</strong>
           <span>
-            for {formatSpan(now.value - state.since)}: {state.message}. What you see is from before. The page follows again
-            when it is back.
+            for {formatSpan(now.value - state.since)}: {state.message}. What you see is from before. The page follows
+            again when it is back.
           </span>
         </div>
       );

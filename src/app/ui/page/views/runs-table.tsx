@@ -36,6 +36,10 @@ export function RunTable({ list, sort, selected }: RunTableProps) {
   useEffect(() => {
     if (end >= order.length - 40) void list.more();
   }, [end, order.length]);
+  useEffect(() => {
+    scroller.current?.scrollTo({ top: 0 });
+    current.value = -1;
+  }, [list]);
   const move = (by: number) => (): void => {
     const next = Math.max(0, Math.min(order.length - 1, current.peek() + by));
     current.value = next;

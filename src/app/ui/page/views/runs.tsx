@@ -1,7 +1,7 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { runPhases } from "#app/ui/run-phases.ts";
-import type { BulkAction } from "../data/bulk.ts";
+import { type BulkAction, planOf } from "../data/bulk-plan.ts";
 import { formatFilter, parseFilter, togglePhase } from "../data/filter.ts";
 import { confirmAloud } from "../data/page.ts";
 import { qualifiedKind } from "../data/refs.ts";
@@ -31,19 +31,23 @@ export function View() {
     void list.open();
     return () => list.close();
   }, [list]);
-  useOffer({ title: "Runs", command: commandOf(list, line.value) });
+  // The one before stays until the next is there: nothing flickers, and the focus stays where it is.
+  const last = useRef(list);
+  if (list.load.value.is !== "loading") last.current = list;
+  const shown = last.current;
+  useOffer({ title: "Runs", command: commandOf(shown, line.value) });
   return (
     <div class="page-column">
       <div class="page-title">
         <h1 tabIndex={-1}>Runs</h1>
-        <span class="muted number">{list.total.value}</span>
+        <span class="muted number">{shown.total.value}</span>
         <a href={href("/sources")}>Group by source</a>
       </div>
-      <FilterLine line={line.value} list={list} />
-      <Gaps gaps={list.gaps.value} />
-      <Fresh list={list} />
-      <Listed list={list} sort={sort.value} selected={selected} isFiltered={line.value !== ""} />
-      <Selection list={list} selected={selected} />
+      <FilterLine line={line.value} list={shown} />
+      <Gaps gaps={shown.gaps.value} />
+      <Fresh list={shown} />
+      <Listed list={shown} sort={sort.value} selected={selected} isFiltered={line.value !== ""} />
+      <Selection list={shown} selected={selected} />
     </div>
   );
 }
@@ -196,7 +200,7 @@ function Selection({ list, selected }: { readonly list: RunList; readonly select
     {
       keys: "x",
       label: "Actions for the selected rows",
-      run: () => document.querySelector<HTMLElement>(".selection button")?.focus(),
+      run: () => document.querySelector<HTMLElement>(".selection button:enabled")?.focus(),
     },
     { keys: "Escape", label: "Back", run: clear },
   ]);
@@ -206,8 +210,7 @@ function Selection({ list, selected }: { readonly list: RunList; readonly select
         <section class="selection buttons" aria-label="Selected runs">
           <strong class="number">{runs.length} selected</strong>
           {bulkActions.map(([action, label]) => {
-            const count =
-              action === "delete" ? runs.length : runs.filter(({ actions }) => actions.includes(action)).length;
+            const count = runs.filter((run) => planOf(action, run).isDone).length;
             return (
               <button
                 type="button"
