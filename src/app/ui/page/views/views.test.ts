@@ -78,7 +78,7 @@ test("each attempt has its own bar, and what lies between them is waiting", () =
 
 test("a step whose container is held up is starting, whatever its object says", () => {
   const step = { ...base, id: "a", name: "a", phase: "Running" as const, startedAt: 0 };
-  const holdUp = { reason: "ImagePullBackOff", message: "no such image" };
+  const holdUp = { reason: "ImagePullBackOff", message: "no such image", needsHelp: true };
   expect(timelineRows([step], 0, 60)[0]?.bars).toEqual([{ from: 0, to: 60, tone: "running" }]);
   expect(timelineRows([{ ...step, holdUp }], 0, 60)[0]?.bars).toEqual([{ from: 0, to: 60, tone: "starting" }]);
 });
