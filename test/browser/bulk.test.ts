@@ -177,7 +177,6 @@ test("a viewer is refused, run by run, with the server's reason; a link of anoth
   const page = await openShared();
   await page.getByRole("row").nth(1).waitFor();
   await page.goto(link);
-  await page.reload();
   await page.getByText(/this link logs in as "vera"/).waitFor();
   await page.getByRole("button", { name: "Log in with the link" }).click();
   await page.getByRole("link", { name: "System" }).click();

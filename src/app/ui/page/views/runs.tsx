@@ -1,6 +1,7 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { runPhases } from "#app/ui/run-phases.ts";
+import type { RunSummary } from "#app/ui/wire.ts";
 import { type BulkAction, planOf } from "../data/bulk-plan.ts";
 import { formatFilter, parseFilter, togglePhase } from "../data/filter.ts";
 import { confirmAloud } from "../data/page.ts";
@@ -186,51 +187,15 @@ const bulkActions = [
   ["delete", "Delete"],
 ] as const;
 
-/** What can be done with the selected runs. At the bottom, so that no row moves when it comes. */
 function Selection({ list, selected }: { readonly list: RunList; readonly selected: Selected }) {
   const asked = useSignal<BulkAction | undefined>(undefined);
-  const runs = [...selected.value].flatMap((key) => list.row(key)?.value ?? []);
-  const reason = obstacle();
-  const clear = (): boolean => {
-    if (selected.peek().size === 0) return false;
-    selected.value = new Set();
-    return true;
+  const ask = (action: BulkAction | undefined): void => {
+    asked.value = action;
   };
-  useKeys([
-    {
-      keys: "x",
-      label: "Actions for the selected rows",
-      run: () => document.querySelector<HTMLElement>(".selection button:enabled")?.focus(),
-    },
-    { keys: "Escape", label: "Back", run: clear },
-  ]);
+  const runs = [...selected.value].flatMap((key) => list.row(key)?.value ?? []);
   return (
     <>
-      {runs.length > 0 && (
-        <section class="selection buttons" aria-label="Selected runs">
-          <strong class="number">{runs.length} selected</strong>
-          {bulkActions.map(([action, label]) => {
-            const count = runs.filter((run) => planOf(action, run).isDone).length;
-            return (
-              <button
-                type="button"
-                key={action}
-                class={action === "delete" ? "dangerous" : ""}
-                disabled={reason !== undefined || count === 0}
-                title={reason ?? (count === 0 ? `None of the selected runs allows ${action}` : undefined)}
-                onClick={() => {
-                  asked.value = action;
-                }}
-              >
-                {label} <span class="number">{count}</span>
-              </button>
-            );
-          })}
-          <button type="button" class="quiet" onClick={clear}>
-            Clear
-          </button>
-        </section>
-      )}
+      {runs.length > 0 && <SelectionBar runs={runs} selected={selected} onAsk={ask} />}
       {asked.value !== undefined && (
         <Bulk
           action={asked.value}
@@ -240,12 +205,52 @@ function Selection({ list, selected }: { readonly list: RunList; readonly select
             for (const run of done) left.delete(keyText(run));
             selected.value = left;
           }}
-          onClose={() => {
-            asked.value = undefined;
-          }}
+          onClose={() => ask(undefined)}
         />
       )}
     </>
+  );
+}
+
+interface SelectionBarProps {
+  readonly runs: readonly RunSummary[];
+  readonly selected: Selected;
+  readonly onAsk: (action: BulkAction) => void;
+}
+
+/** What can be done with the selected runs. At the bottom, so that no row moves when it comes. */
+function SelectionBar({ runs, selected, onAsk }: SelectionBarProps) {
+  const reason = obstacle();
+  const clear = (): void => {
+    selected.value = new Set();
+  };
+  const focus = (): void => document.querySelector<HTMLElement>(".selection button:enabled")?.focus();
+  useKeys([
+    { keys: "x", label: "Actions for the selected rows", run: focus },
+    { keys: "Escape", label: "Clear the selection", run: clear },
+  ]);
+  return (
+    <section class="selection buttons" aria-label="Selected runs">
+      <strong class="number">{runs.length} selected</strong>
+      {bulkActions.map(([action, label]) => {
+        const count = runs.filter((run) => planOf(action, run).isDone).length;
+        return (
+          <button
+            type="button"
+            key={action}
+            class={action === "delete" ? "dangerous" : ""}
+            disabled={reason !== undefined || count === 0}
+            title={reason ?? (count === 0 ? `None of the selected runs allows ${action}` : undefined)}
+            onClick={() => onAsk(action)}
+          >
+            {label} <span class="number">{count}</span>
+          </button>
+        );
+      })}
+      <button type="button" class="quiet" onClick={clear}>
+        Clear
+      </button>
+    </section>
   );
 }
 
