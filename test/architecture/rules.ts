@@ -182,6 +182,7 @@ export const rules: readonly Rule[] = [
       "src/app/runs",
       "src/app/ui/wire.ts",
       "src/app/ui/grid-steps.ts",
+      "src/app/ui/run-phases.ts",
     ],
     types: ["src/kernel/apiserver"],
     because: "the server side of the UI works in front of any Kubernetes API",

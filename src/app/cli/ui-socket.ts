@@ -8,8 +8,8 @@ import { codeOf, isJsonObject, textAt } from "#lib/base/index.ts";
 import type { Connection } from "#kernel/kit/index.ts";
 import type { UiLink, UiPlace } from "./ui-link.ts";
 
-// A web UI that a command serves in front of a cluster gives further links to later commands with the same credentials. The
-// socket is in a directory that only the user can open: whoever reaches it has the kubeconfig as well.
+// A web UI that a command serves in front of a cluster gives further links to later commands with the same
+// credentials. Only the user can open the directory of the socket: whoever reaches it has the kubeconfig as well.
 
 const longestPage = 4096;
 const patienceMs = 5000;

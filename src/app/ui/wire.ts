@@ -31,7 +31,7 @@ export interface RunSummary {
 
 /**
  * `GET /slipway/runs`. Query: `limit`, `continue`, `phase`, `dialect`, `namespace`, `label`, `text`, `source`, `since`,
- * `longer`, `shorter`, and `sort`: `age` (the newest first), `duration`, `name` or `phase`, reversed after a minus sign.
+ * `longer`, `shorter`, and `sort`: `age` (the newest first), `duration`, `name` or `phase`; a minus sign reverses it.
  */
 export interface RunPage {
   readonly items: readonly RunSummary[];
@@ -213,8 +213,8 @@ export interface Subscription {
 }
 
 /**
- * A line of the stream's answer. `HELLO` is the first and carries the token for `POST /slipway/stream/TOKEN`. A `BOOKMARK`
- * without an id is a sign of life, with `{away: REASON}` of a server whose cluster does not answer.
+ * A line of the stream's answer. `HELLO` is the first and carries the token for `POST /slipway/stream/TOKEN`. A
+ * `BOOKMARK` without an id is a sign of life, with `{away: REASON}` of a server whose cluster does not answer.
  */
 export interface StreamLine {
   readonly id: string;

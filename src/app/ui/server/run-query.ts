@@ -93,7 +93,7 @@ function tally(matching: readonly IndexedRun[], { hasPhase }: RunFilter): RunsBo
 
 const bounds = { least: 1, most: 1000, initial: 100 };
 
-/** One page of a list that is sorted by age, in the order of the query; the token names the last run of the page before. */
+/** One page of the runs, which come by age, in the order of the query. The token names the last run before. */
 export function pageOf(
   runs: readonly IndexedRun[],
   filter: RunFilter,
