@@ -1,4 +1,5 @@
 import type { JsonValue } from "#lib/base/index.ts";
+import type { ParamOwner } from "./params/lookup.ts";
 import type { Write } from "./store.ts";
 
 /** What is kept in Secrets. */
@@ -13,7 +14,7 @@ export interface Accounts {
   };
 }
 
-export type SecureOwner = "machines" | "profiles" | "stages" | "plugins";
+export type SecureOwner = ParamOwner["collection"];
 
 /** Sealed values of secure params (NaCl boxes). */
 export interface SecureParams {

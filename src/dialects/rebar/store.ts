@@ -56,7 +56,8 @@ export interface RebarEvent {
 /** A content bundle as clients write it. */
 export interface Content {
   readonly meta: JsonObject;
-  readonly sections: Readonly<Record<string, Readonly<Record<string, JsonObject>>>>;
+  /** Objects by collection and key. */
+  readonly sections: JsonObject;
 }
 
 export interface ContentSummary {

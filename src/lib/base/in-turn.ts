@@ -2,8 +2,8 @@
 export type InTurn = <T>(work: () => T | Promise<T>) => Promise<T>;
 
 /** One piece of work at a time, in the order of the calls. */
-export function serializer(): InTurn {
-  const inTurn = keyedSerializer<undefined>();
+export function serializer(bound?: TurnBound): InTurn {
+  const inTurn = keyedSerializer<undefined>(bound);
   return (work) => inTurn(undefined, work);
 }
 

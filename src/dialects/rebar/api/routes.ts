@@ -31,21 +31,28 @@ export function routesOf(parts: ApiParts): ReadonlyMap<string, Route> {
     ...collections.map((collection) => [collection, collectionRoute(parts, collection)] as const),
     ["prefs", (call) => answerPrefs(parts, call)],
     ["preferences", (call) => answerPrefs(parts, call)],
-    ["info", (call) => answerInfo(parts, call)],
+    ["info", reading((call) => answerInfo(parts, call))],
     ["meta", (call) => answerMeta(parts, call)],
     ["contents", (call) => answerContents(parts, call)],
     ["events", (call) => postEvent(parts, call)],
-    ["objects", answerObjects],
-    ["indexes", answerIndexes],
-    ["interfaces", answerInterfaces],
-    ["logs", answerLogs],
-    ["plugin_providers", answerProviders],
+    ["objects", reading(answerObjects)],
+    ["indexes", reading(answerIndexes)],
+    ["interfaces", reading(answerInterfaces)],
+    ["logs", reading(answerLogs)],
+    ["plugin_providers", reading(answerProviders)],
     ["files", (call) => answerBlobs("files", parts.files, call)],
     ["isos", (call) => answerBlobs("isos", parts.isos, call)],
     ...absent.map((name) => [name, answerAbsent] as const),
   ];
   return new Map(routes);
 }
+
+const reading =
+  (route: (call: Call) => Answered): Route =>
+  (call) => {
+    if (!isRead(call.method)) throw noRoute(call);
+    return route(call);
+  };
 
 function collectionRoute(parts: ApiParts, collection: Collection): Route {
   const { world } = parts.store;

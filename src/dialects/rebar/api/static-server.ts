@@ -1,4 +1,4 @@
-import { messageOf, serializer } from "#lib/base/index.ts";
+import { type InTurn, messageOf, serializer } from "#lib/base/index.ts";
 import { BlobRefusal, type BlobStore, segmentsOf } from "#kernel/artifacts/index.ts";
 import { DoorRefusal, sendBytes } from "#kernel/doors/index.ts";
 import type { Machine, TemplateInfo } from "../objects.ts";
@@ -10,7 +10,7 @@ import { Readable } from "node:stream";
 
 /** Read-only: `files`, `isos`, installation trees, and templates as rendered for machines. */
 export function staticHandler(parts: ApiParts): (exchange: Exchange) => Promise<void> {
-  const rendering = new Turns();
+  const rendering = turns();
   return async (exchange) => {
     const { request, response } = exchange;
     const refuse = (code: number) => {
@@ -29,28 +29,15 @@ export function staticHandler(parts: ApiParts): (exchange: Exchange) => Promise<
   };
 }
 
-const mostWaiting = 64;
-
 /** One search for a rendered path at a time: strangers may ask for any path, and rendering costs. */
-class Turns {
-  readonly #inTurn = serializer();
-  #waiting = 0;
+const turns = (): InTurn =>
+  serializer({
+    mostWaiting: 64,
+    refusal: () =>
+      new DoorRefusal("service-unavailable", "too many files are being rendered", { headers: { "retry-after": "5" } }),
+  });
 
-  async take<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#waiting >= mostWaiting)
-      throw new DoorRefusal("service-unavailable", "too many files are being rendered", {
-        headers: { "retry-after": "5" },
-      });
-    this.#waiting++;
-    try {
-      return await this.#inTurn(work);
-    } finally {
-      this.#waiting--;
-    }
-  }
-}
-
-async function serve(parts: ApiParts, rendering: Turns, exchange: Exchange): Promise<boolean> {
+async function serve(parts: ApiParts, rendering: InTurn, exchange: Exchange): Promise<boolean> {
   const { request } = exchange;
   const segments = segmentsOf(decodeURIComponent(targetOf(request.url ?? "/").path));
   const [first = "", ...rest] = segments;
@@ -59,7 +46,7 @@ async function serve(parts: ApiParts, rendering: Turns, exchange: Exchange): Pro
   }
   if (await sendBlob(parts.trees, segments.join("/"), exchange)) return true;
   const path = `/${segments.join("/")}`;
-  const action = await rendering.take(() => renderedAt(parts, path));
+  const action = await rendering(() => renderedAt(parts, path));
   if (action === undefined) return false;
   if (action.Link !== undefined) return await sendBlob(parts.files, action.Link, exchange);
   const bytes = Buffer.from(action.Content);

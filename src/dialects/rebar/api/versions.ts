@@ -54,11 +54,6 @@ export async function awaitChange(
 /** RFC 7240: seconds; the original's clients send durations. */
 function waitOf(header: string | readonly string[] | undefined): Millis {
   const [, text = ""] = /(?:^|[,; ])wait=([^,; ]+)/.exec(String(header ?? "")) ?? [];
-  const read = /^\d+$/.test(text) ? Number(text) * 1000 : parsed(text);
-  return Math.min(Math.max(read, 0), longestWait);
-}
-
-function parsed(text: string): Millis {
-  const read = parseDuration(text);
-  return read.ok ? read.value : 0;
+  const duration = parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
+  return duration.ok ? Math.min(Math.max(duration.value, 0), longestWait) : 0;
 }

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import type { SecureOwner } from "../accounts.ts";
 import type { AnyObject, Collection } from "../objects.ts";
 import { asJson } from "../model/read.ts";
 
@@ -14,7 +15,7 @@ export function jsonOnWire(collection: Collection, object: JsonObject): JsonObje
 const unlessEmpty = (name: string, value: JsonValue | undefined): JsonObject =>
   Array.isArray(value) && value.length > 0 ? { [name]: value } : {};
 
-export type ParamOwner = "machines" | "stages" | "profiles" | "plugins";
+export type ParamOwner = SecureOwner;
 
 export const isParamOwner = (collection: string): collection is ParamOwner =>
   collection === "machines" || collection === "stages" || collection === "profiles" || collection === "plugins";

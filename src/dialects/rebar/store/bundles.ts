@@ -90,20 +90,13 @@ const writableSections = (parts: Parts): JsonObject =>
   );
 
 function contentOf(parts: Parts, name: string): Content | undefined {
-  const sections = (found: JsonObject): Content["sections"] =>
-    Object.fromEntries(
-      Object.entries(found).flatMap(([type, one]) => (isJsonObject(one) ? [[type, objectsIn(one)]] : [])),
-    );
-  if (name === basicStore) return { meta: basicStoreMeta, sections: sections(jsonOf(builtInSections())) };
-  if (name === writable) return { meta: writableMeta, sections: sections(writableSections(parts)) };
+  if (name === basicStore) return { meta: basicStoreMeta, sections: jsonOf(builtInSections()) };
+  if (name === writable) return { meta: writableMeta, sections: writableSections(parts) };
   const bundle = parts.mirror.bundles.get(name);
   if (bundle === undefined) return undefined;
-  const all = sectionsOf(objectsOf(parts, activeRev(bundle)), objectAt(bundle.spec, "extra") ?? {});
-  return { meta: objectAt(bundle.spec, "meta") ?? {}, sections: sections(all) };
+  const sections = sectionsOf(objectsOf(parts, activeRev(bundle)), objectAt(bundle.spec, "extra") ?? {});
+  return { meta: objectAt(bundle.spec, "meta") ?? {}, sections };
 }
-
-const objectsIn = (section: JsonObject): Readonly<Record<string, JsonObject>> =>
-  Object.fromEntries(Object.entries(section).flatMap(([key, one]) => (isJsonObject(one) ? [[key, one]] : [])));
 
 /** The world without a bundle's present objects, and with others instead. */
 function thought(parts: Pick<Parts, "mirror">, name: string, added: readonly BundleObject[]): ThoughtWorld {

@@ -25,16 +25,13 @@ export async function repair(parts: Parts): Promise<void> {
 
 /** Direct edits whose effects are still to come. */
 export async function completeEdits(parts: Parts): Promise<void> {
-  for (const collection of collections) await completeAll(parts, collection);
-}
-
-async function completeAll(parts: Parts, collection: Collection): Promise<void> {
-  const table = parts.mirror.table(collection);
-  for (const entry of [...table.entries()].filter(({ isEdited }) => isEdited)) {
-    await changing(parts, collection, entry.key, async () => {
-      const now = table.named(entry.object.metadata.name);
-      if (now !== undefined) await completeEdit(parts, collection, now);
-    });
+  for (const collection of collections) {
+    const table = parts.mirror.table<Collection>(collection);
+    for (const { key, object } of [...table.entries()].filter(({ isEdited }) => isEdited))
+      await changing(parts, collection, key, async () => {
+        const now = table.named(object.metadata.name);
+        if (now !== undefined) await completeEdit(parts, collection, now);
+      });
   }
 }
 
