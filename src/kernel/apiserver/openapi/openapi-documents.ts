@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { apiGroups } from "../discovery/groups.ts";
 import { tagged, taggedReply, type TaggedText } from "../discovery/tagged.ts";
 import type { DocumentReply, DocumentRequest, Documents } from "../http/documents.ts";
@@ -7,10 +8,14 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 import { refTo } from "#kernel/specs/index.ts";
 import { componentsOf } from "./components.ts";
 
-/** A document and the kinds it was made of, compared by identity. */
+/**
+ * A document of the kinds that it is made of, compared by identity. The index names the documents of all groups, of which clients ask for
+ * one or two: its hash is random and not of its text, which is made when it is asked for.
+ */
 interface CachedDocument {
   readonly resources: readonly ServedResource[];
-  readonly document: TaggedText;
+  readonly hash: string;
+  text?: string;
 }
 
 interface Swagger {
@@ -41,7 +46,7 @@ export function openApiDocuments(): Documents {
     for (const path of byGroupVersion.keys()) if (!served.has(path)) byGroupVersion.delete(path);
     for (const [path, resources] of served) {
       if (isSame(byGroupVersion.get(path)?.resources, resources)) continue;
-      byGroupVersion.set(path, { resources, document: tagged(JSON.stringify(openApiV3(resources))) });
+      byGroupVersion.set(path, { resources, hash: randomBytes(20).toString("hex").toUpperCase() });
     }
     return byGroupVersion;
   };
@@ -57,7 +62,7 @@ export function openApiDocuments(): Documents {
       return taggedReply(tagged(JSON.stringify(indexOf(current(registry)))), request, "application/json");
     if (!path.startsWith(`${root}/`)) return undefined;
     const found = current(registry).get(path.slice(root.length + 1));
-    return found === undefined ? undefined : documentReply(path, found.document, request);
+    return found === undefined ? undefined : documentReply(path, found, request);
   };
 }
 
@@ -67,15 +72,13 @@ const isSame = (a: readonly ServedResource[] | undefined, b: readonly ServedReso
 /** `/openapi/v3`: paths and hashes of the documents. */
 const indexOf = (documents: ReadonlyMap<string, CachedDocument>) => ({
   paths: Object.fromEntries(
-    [...documents].map(([path, { document }]) => [
-      path,
-      { serverRelativeURL: `${root}/${path}?hash=${document.hash}` },
-    ]),
+    [...documents].map(([path, { hash }]) => [path, { serverRelativeURL: `${root}/${path}?hash=${hash}` }]),
   ),
 });
 
 /** A document with a hash never changes; an old hash redirects to the current one. */
-function documentReply(path: string, document: TaggedText, request: DocumentRequest): DocumentReply {
+function documentReply(path: string, made: CachedDocument, request: DocumentRequest): DocumentReply {
+  const document = { text: (made.text ??= JSON.stringify(openApiV3(made.resources))), hash: made.hash };
   const hash = request.query.get("hash");
   if (hash === null || hash === "") return taggedReply(document, request, "application/json");
   if (hash !== document.hash) {
