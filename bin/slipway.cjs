@@ -54,15 +54,17 @@ function codeDirectory() {
   }
 }
 
+/** Marks the file as used. */
 function read(file) {
+  let code;
   try {
-    return fs.readFileSync(file);
-  } catch {
-    return undefined; // Not written yet.
-  }
+    code = fs.readFileSync(file);
+    fs.utimesSync(file, new Date(), new Date());
+  } catch {} // Not written yet.
+  return code;
 }
 
-/** Writes what an orderly command has compiled, and removes the oldest files. Failing costs the next command time, nothing else. */
+/** Writes what an orderly command has compiled, and removes what was not used for longest. Failing costs the next command time, nothing else. */
 function keepCode(exitCode) {
   if (![0, 130, 143].includes(exitCode)) return;
   try {

@@ -50,7 +50,8 @@ export async function openPageShell(node?: string): Promise<PageShell> {
       HOME: home,
       TMPDIR: join(home, "tmp"),
       LANG: "C.UTF-8",
-      NODE_COMPILE_CACHE: join(root, "node_modules/.cache"),
+      // Each version of Node.js compiles for itself, and only so many files are kept.
+      NODE_COMPILE_CACHE: node === undefined ? join(root, "node_modules/.cache") : dirname(dirname(node)),
     },
     stdio: ["pipe", "pipe", "pipe"],
   });
