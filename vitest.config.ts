@@ -24,13 +24,13 @@ const shared = {
   setupFiles: [fixedChance, processorTime] as string[],
 } as const;
 // Tests that start real programs mostly wait for them: three more files than there are cores run at a time, which has the cores busy. Each
-// has its own servers, free ports and directories.
+// has its own servers, free ports and directories. They share processes, so that modules are loaded once in each and not for each file.
 const programs = {
   pool: "forks",
-  isolate: true,
+  isolate: false,
   maxWorkers: availableParallelism() + 3,
   sequence: { groupOrder: 1 },
-  setupFiles: [processorTime] as string[],
+  setupFiles: [processorTime, "test/support/no-programs.ts"] as string[],
   testTimeout: 120_000,
   hookTimeout: 120_000,
   // What is looked at is mostly a program's answer: looking more often would keep the cores from those that are waited for.
@@ -130,7 +130,9 @@ export default defineConfig({
           name: "browser",
           include: ["test/browser/**/*.test.ts"],
           globalSetup: ["test/browser/global-setup.ts"],
-          // A page is as slow as what runs beside it.
+          // Each closes its pages by hooks of a module that they have in common.
+          isolate: true,
+          // Its files share a server, which each leaves as the others expect it.
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
         },

@@ -18,9 +18,18 @@ export const kubectlFolder: string = join(root, "node_modules/.cache/test-tools/
 /** kubectl ends before its garbage is worth collecting, which takes a third of its time, and the suites start it thousands of times. */
 export const withoutCollecting: Readonly<Record<string, string>> = { GOGC: "off", GOMEMLIMIT: "256MiB" };
 
+const runtimeDirectories: string[] = [];
+process.once("exit", () => {
+  for (const directory of runtimeDirectories) rmSync(directory, { recursive: true, force: true });
+});
 /** Where servers note themselves, and agents look for them. */
-const runtimeDirectory = mkdtempSync(join(tmpdir(), "slipway-runtime-"));
-process.once("exit", () => rmSync(runtimeDirectory, { recursive: true, force: true }));
+let runtimeDirectory: string;
+/** Called for each file of tests, which share processes: programs of one find each other, and none of another. */
+export function startAmongNoPrograms(): void {
+  runtimeDirectory = mkdtempSync(join(tmpdir(), "slipway-runtime-"));
+  runtimeDirectories.push(runtimeDirectory);
+}
+startAmongNoPrograms();
 
 /** What a program printed and how it ended. */
 export interface Finished {
@@ -46,7 +55,6 @@ export const cleanEnvironment = (more: Readonly<Record<string, string>> = {}): R
   ...withoutCollecting,
   // Each test has a home of its own, and would compile every command again.
   NODE_COMPILE_CACHE: join(root, "node_modules/.cache"),
-  // Programs of one file find each other, and none of another file.
   XDG_RUNTIME_DIR: runtimeDirectory,
   SLIPWAY_TINK_LISTEN: "off",
   SLIPWAY_WHARF_LISTEN: "off",

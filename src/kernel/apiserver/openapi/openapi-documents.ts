@@ -9,8 +9,8 @@ import { refTo } from "#kernel/specs/index.ts";
 import { componentsOf } from "./components.ts";
 
 /**
- * A document of the kinds that it is made of, compared by identity. The index names the documents of all groups, of which clients ask for
- * one or two: its hash is random and not of its text, which is made when it is asked for.
+ * A document and the kinds that it is made of, compared by identity. The index names the documents of all groups, of
+ * which clients ask for one or two: the hash is random and not of the text, which is made when it is asked for.
  */
 interface CachedDocument {
   readonly resources: readonly ServedResource[];

@@ -1,0 +1,3 @@
+import { startAmongNoPrograms } from "./slipway.ts";
+
+startAmongNoPrograms();
