@@ -26,6 +26,7 @@ export async function start({ dir }: { readonly dir: string }) {
   });
   // Idle while others are measured.
   server.keepAliveTimeout = 0;
+  server.headersTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return { port: (server.address() as AddressInfo).port, ca: certificates.ca };
 }
