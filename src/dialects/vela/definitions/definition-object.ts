@@ -1,4 +1,4 @@
-import { defined, err, ok, type Result } from "#lib/base/index.ts";
+import { defined, err, ok, type Result, textAt } from "#lib/base/index.ts";
 import { apiVersionOf, asJson, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { CueDefinition } from "#kernel/template/index.ts";
 import { WorkloadDefinition } from "../kinds.ts";
@@ -64,9 +64,5 @@ export function authoredOf(object: Stored): Result<CueDefinition, string> {
 }
 
 /** The template of a stored object or of one in a file. */
-export const templateOf = (object: KubeObject): string => {
-  const { spec } = asJson(object);
-  const found = (spec as { readonly schematic?: { readonly cue?: { readonly template?: unknown } } } | undefined)
-    ?.schematic?.cue?.template;
-  return typeof found === "string" ? found : "";
-};
+export const templateOf = (object: KubeObject): string =>
+  textAt(asJson(object), "spec", "schematic", "cue", "template") ?? "";

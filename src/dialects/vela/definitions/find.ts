@@ -1,9 +1,9 @@
-import { isJsonObject, type JsonObject, objectAt, textAt } from "#lib/base/index.ts";
+import { type JsonObject, objectAt, textAt } from "#lib/base/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import type { Manager } from "#kernel/kit/index.ts";
 import { asJson, distinctWriters, type KubeObject, notedWriters, type Stored, writersOf } from "#kernel/model/index.ts";
 import { type DefinitionRevision, DefinitionRevision as revisions, Package, WorkloadDefinition } from "../kinds.ts";
-import { definitionNotFound } from "../messages.ts";
+import { textsOf } from "../labels.ts";
 import type { Definition, Definitions, DefinitionType } from "./definition.ts";
 import { withPackages } from "./packages.ts";
 import { builtInTypes, eachType, splitRevision, typeFacts } from "./types.ts";
@@ -133,17 +133,15 @@ export function definitionOf(type: DefinitionType, object: Stored): Definition {
   return { ...partsOf(type, asJson(object)), name: object.metadata.name, stored: object, writers: writersOf(object) };
 }
 
-function partsOf(type: DefinitionType, object: JsonObject): Omit<Definition, "stored" | "writers"> {
+/** What a definition says, wherever the object is kept. */
+export function partsOf(type: DefinitionType, object: JsonObject): Omit<Definition, "stored" | "writers"> {
   const { schematic, ...spec } = objectAt(object, "spec") ?? {};
-  const annotations = objectAt(object, "metadata", "annotations") ?? {};
   return {
     type,
     name: textAt(object, "metadata", "name") ?? "",
-    template: textAt(isJsonObject(schematic) ? schematic : {}, "cue", "template") ?? "",
+    template: textAt(schematic, "cue", "template") ?? "",
     spec,
-    annotations: Object.fromEntries(
-      Object.entries(annotations).flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : [])),
-    ),
+    annotations: textsOf(objectAt(object, "metadata", "annotations")),
   };
 }
 
@@ -183,6 +181,7 @@ export async function notFoundMessage(
   },
 ): Promise<string> {
   const places = [...new Set([namespace, systemNamespace])];
-  const names = await definitions.names(type, namespace);
-  return definitionNotFound(typeFacts[type].kind.kind, name, places, nearest(splitRevision(name).name, names, 3));
+  const near = nearest(splitRevision(name).name, await definitions.names(type, namespace), 3);
+  const hint = near === undefined ? "" : `; nearest: ${near}`;
+  return `${typeFacts[type].kind.kind} "${name}" not found in ns ${places.join(", ")}${hint}`;
 }

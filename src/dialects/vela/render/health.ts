@@ -1,4 +1,4 @@
-import { defined, type JsonObject } from "#lib/base/index.ts";
+import { defined, type JsonObject, type JsonValue, textAt } from "#lib/base/index.ts";
 import { asJson, type Stored } from "#kernel/model/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 import type { AppIdentity, Component } from "../app.ts";
@@ -121,12 +121,9 @@ function healthContext(
 }
 
 /** The three texts of a definition's `status`. */
-function textsIn(status: unknown): { details?: string; healthPolicy?: string; customStatus?: string } {
-  if (typeof status !== "object" || status === null) return {};
-  const { details, healthPolicy, customStatus }: { [name: string]: unknown } = { ...status };
-  return {
-    ...(typeof details === "string" ? { details } : {}),
-    ...(typeof healthPolicy === "string" ? { healthPolicy } : {}),
-    ...(typeof customStatus === "string" ? { customStatus } : {}),
-  };
-}
+const textsIn = (status: JsonValue | undefined) =>
+  defined({
+    details: textAt(status, "details"),
+    healthPolicy: textAt(status, "healthPolicy"),
+    customStatus: textAt(status, "customStatus"),
+  });

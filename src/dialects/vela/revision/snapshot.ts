@@ -1,4 +1,4 @@
-import { defined, isJsonObject, type JsonObject, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
+import { defined, isJsonObject, type JsonObject, objectAt, objectsAt } from "#lib/base/index.ts";
 import {
   asJson,
   distinctWriters,
@@ -8,10 +8,10 @@ import {
   type Writer,
   writersOf,
 } from "#kernel/model/index.ts";
+import { partsOf } from "../definitions/find.ts";
 import type { App, Step } from "../app.ts";
 import type { Definition, Definitions, DefinitionType } from "../definitions/definition.ts";
 import { definitionTypes, typeFacts } from "../definitions/types.ts";
-import { textsOf } from "../labels.ts";
 import { packed, unpacked } from "./packed.ts";
 
 /** Everything that an application was rendered from. */
@@ -129,10 +129,10 @@ const objectsIn = (map: JsonObject | undefined): Readonly<Record<string, JsonObj
 export function snapshotDefinitions({ definitions, writers = [] }: Snapshot, others: Definitions): Definitions {
   return {
     async find(type, name, namespace) {
-      const own = definitions[type];
-      const kept = Object.hasOwn(own, name) ? own[name] : undefined;
+      const kept = Object.hasOwn(definitions[type], name) ? definitions[type][name] : undefined;
       if (kept === undefined) return await others.find(type, name, namespace);
-      const definition = readDefinition(type, name, kept, writers);
+      const own = distinctWriters([...writers, ...notedWriters(kept)]);
+      const definition = { ...partsOf(type, kept), name, writers: own };
       return others.complete?.(definition, namespace) ?? definition;
     },
     names: (type, namespace) => others.names(type, namespace),
@@ -154,15 +154,3 @@ export const snapshotWriters = ({
     ...Object.values(policies).flatMap(notedWriters),
     ...(workflow === undefined ? [] : notedWriters(workflow)),
   ]);
-
-function readDefinition(
-  type: DefinitionType,
-  name: string,
-  object: JsonObject,
-  writers: readonly Writer[],
-): Definition {
-  const { schematic, ...spec } = objectAt(object, "spec") ?? {};
-  const template = textAt({ schematic }, "schematic", "cue", "template") ?? "";
-  const annotations = textsOf(objectAt(object, "metadata", "annotations"));
-  return { type, name, template, spec, annotations, writers: distinctWriters([...writers, ...notedWriters(object)]) };
-}

@@ -1,5 +1,6 @@
 import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/index.ts";
-import { conditions, count, observedGeneration, text, useCase } from "./use-case.ts";
+import { text } from "./fields.ts";
+import { conditions, count, observedGeneration, useCase } from "./use-case.ts";
 
 const enabled = (description: string) => s.optional(s.oneOf(["enabled", "disabled"], { description }));
 

@@ -1,5 +1,6 @@
 import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/index.ts";
-import { conditions, count, flag, observedGeneration, percentage, text, useCase } from "./use-case.ts";
+import { flag, text } from "./fields.ts";
+import { conditions, count, observedGeneration, percentage, useCase } from "./use-case.ts";
 
 /** A component's two workloads. */
 const RolledComponent = s.object({

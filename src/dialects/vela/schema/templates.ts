@@ -1,5 +1,6 @@
-import { age, column, kind, type ObjectOf, s } from "#lib/schema/index.ts";
-import { conditions, flag, observedGeneration, text, useCase } from "./use-case.ts";
+import { age, column, type Fields, kind, type ObjectOf, s } from "#lib/schema/index.ts";
+import { flag, free, text } from "./fields.ts";
+import { conditions, observedGeneration, useCase } from "./use-case.ts";
 
 // What the steps helm-template, kustomize-patch and gitops did, as objects to look at and to wait for.
 
@@ -19,20 +20,16 @@ const status = s.object(
 
 const columns = [column("Commit", ".status.commit"), column("Message", ".status.message", { priority: 1 }), age()];
 
+/** What a template is read from, with `more` of its kind. */
+const templateSpec = <const F extends Fields>(more: F) =>
+  s.object({ source, path, version: text("Branch, tag or commit."), ...more }, { preserveUnknown: true });
+
 export const HelmTemplate = kind({
   ...useCase,
   kind: "HelmTemplate",
   plural: "helmtemplates",
   description: "A Helm chart that renders an Application.",
-  spec: s.object(
-    {
-      source,
-      path,
-      version: text("Branch, tag or commit."),
-      parameters: s.optional(s.anyObject({ description: "Values of the chart." })),
-    },
-    { preserveUnknown: true },
-  ),
+  spec: templateSpec({ parameters: free("Values of the chart.") }),
   status,
   columns,
 });
@@ -43,15 +40,7 @@ export const KustomizePatch = kind({
   kind: "KustomizePatch",
   plural: "kustomizepatches",
   description: "A kustomization that renders an Application, and a patch of it.",
-  spec: s.object(
-    {
-      source,
-      path,
-      version: text("Branch, tag or commit."),
-      patch: s.optional(s.anyObject({ description: "Merged into the Application." })),
-    },
-    { preserveUnknown: true },
-  ),
+  spec: templateSpec({ patch: free("Merged into the Application.") }),
   status,
   columns,
 });

@@ -1,5 +1,6 @@
 import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/index.ts";
-import { conditions, observedGeneration, percentage, text, useCase } from "./use-case.ts";
+import { text } from "./fields.ts";
+import { conditions, observedGeneration, percentage, useCase } from "./use-case.ts";
 
 export const trafficModes = ["HTTPRoute", "Ingress", "Service"] as const;
 export type TrafficMode = (typeof trafficModes)[number];

@@ -1,11 +1,10 @@
 import { s } from "#lib/schema/index.ts";
+import { text } from "./fields.ts";
 
 // Pieces that the kinds of group app.oam.dev share.
 
 export const useCase = { group: "app.oam.dev", version: "v1", scope: "Namespaced", categories: ["oam"] } as const;
 
-export const text = (description: string) => s.optional(s.string({ description }));
-export const flag = (description: string) => s.optional(s.boolean({ description }));
 export const count = (description: string) => s.optional(s.integer({ minimum: 0, description }));
 export const percentage = (description: string) => s.optional(s.intOrString({ description }));
 

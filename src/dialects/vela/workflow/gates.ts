@@ -4,7 +4,7 @@ import type { Step, VelaWorkflow } from "../app.ts";
 import { componentOf } from "../parse.ts";
 import type { ContextStore } from "./context-store.ts";
 import { resolveInputs, withInputs } from "./io.ts";
-import { messages } from "./messages.ts";
+import { messages } from "../messages.ts";
 import { parsePath } from "../json-path.ts";
 import { alwaysRuns, type Decision, placesOf } from "./plan.ts";
 import { flatSteps, isSettled, stepFlags, type StepStatus, type WorkflowStatus } from "./status.ts";

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 import type { Cue, CueLookup, CueTask } from "#kernel/template/index.ts";
 import type { Input, Output, Step } from "../app.ts";
 import type { ContextStore } from "./context-store.ts";
-import { messages } from "./messages.ts";
+import { messages } from "../messages.ts";
 import { parsePath, setAt, variableIn } from "../json-path.ts";
 
 // Inputs and outputs of steps.

@@ -5,7 +5,7 @@ import { failure } from "../ops/form.ts";
 import type { ActionResult } from "../ops/provider.ts";
 import { type ContextStore, type LedgerEntry, StoreFailure } from "./context-store.ts";
 import type { Courier, Delivery, EffectAnswer, OutsideRequest } from "#kernel/couriers/index.ts";
-import { messages } from "./messages.ts";
+import { messages } from "../messages.ts";
 import type { LastEnd } from "./state.ts";
 
 // The action ledger: intent durable before acting, answer durable after. An entry is used again by the same execution

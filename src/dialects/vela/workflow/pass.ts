@@ -15,7 +15,7 @@ import { ContextStore } from "./context-store.ts";
 import { waitDelay } from "./delays.ts";
 import { decide, readReferences } from "./gates.ts";
 import { storeOutputs } from "./io.ts";
-import { messages } from "./messages.ts";
+import { messages } from "../messages.ts";
 import type { StepOutcome } from "./outcome.ts";
 import type { PassParts, Subject } from "./parts.ts";
 import { exportedPatches, patchesDigest } from "./patches.ts";

@@ -20,7 +20,7 @@ import {
 import type { Mode, Step, VelaWorkflow } from "../app.ts";
 import { groupType } from "../parse.ts";
 import type { WorkflowSettings } from "./delays.ts";
-import { messages } from "./messages.ts";
+import { messages } from "../messages.ts";
 import { stepReasons } from "./status.ts";
 
 // A workflow as an engine plan. StepByStep is a chain; in DAG mode edges are `dependsOn`, inputs and the steps that a

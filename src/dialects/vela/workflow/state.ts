@@ -4,7 +4,7 @@ import { isTerminal, newRun, pendingStep, reasons, type RunState, type StepState
 import type { Step, VelaWorkflow } from "../app.ts";
 import type { WorkflowSettings } from "./delays.ts";
 import { groupStatus } from "./group-status.ts";
-import { messages } from "./messages.ts";
+import { messages } from "../messages.ts";
 import { isGroup, placesOf, retriesOf } from "./plan.ts";
 import {
   flatSteps,

@@ -17,7 +17,7 @@ import { providerOf } from "../ops/find.ts";
 import { failureText } from "../render/failure-text.ts";
 import { resolveInputs, storeOutputs, withInputs } from "./io.ts";
 import { type LedgerScope, once, openExecution } from "./ledger.ts";
-import { messages } from "./messages.ts";
+import { messages } from "../messages.ts";
 import { nativeSteps } from "./native.ts";
 import { executionOf, type Prepared, type StepJob, type TaskEnd } from "./job.ts";
 import type { StepOutcome } from "./outcome.ts";
