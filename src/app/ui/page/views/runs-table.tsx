@@ -85,11 +85,12 @@ export function RunTable({ list, sort, selected }: RunTableProps) {
     { keys: "S", label: "Select all rows from the last selected one", run: pickCurrent(true) },
   ]);
   const isAll = order.length > 0 && selected.value.size >= Math.min(order.length, mostSelected);
-  const sorting = (id: string, name: string, isReversed = false): Column => ({
-    id,
-    head: <SortButton label={id} sort={sort} name={name} isReversed={isReversed} />,
-    sorted: sort === name ? "ascending" : sort === `-${name}` ? "descending" : undefined,
-  });
+  const sorting = (id: string, name: string, isReversed = false): Column => {
+    // Ages grow from the newest on, which is how the list comes.
+    const sorted = (sort || "age") === name ? "ascending" : sort === `-${name}` ? "descending" : undefined;
+    const head = <SortButton label={id} sort={sort} name={name} isReversed={isReversed} sorted={sorted} />;
+    return { id, head, sorted };
+  };
   return (
     <div class="runs-scroll" ref={scroller} tabIndex={0} role="region" aria-label="List of runs">
       <table class="table runs" aria-rowcount={order.length + 1}>
@@ -150,10 +151,11 @@ interface SortButtonProps {
   readonly name: string;
   /** Which way is tried first. */
   readonly isReversed: boolean;
+  readonly sorted: Column["sorted"];
 }
 
 /** One way, the other way, and as the list comes. */
-function SortButton({ label, sort, name, isReversed }: SortButtonProps) {
+function SortButton({ label, sort, name, isReversed, sorted }: SortButtonProps) {
   const ways = isReversed ? [`-${name}`, name] : [name, `-${name}`];
   // As the list comes, it is sorted by age.
   const cycle = name === "age" ? ["", "-age"] : ["", ...ways];
@@ -161,7 +163,7 @@ function SortButton({ label, sort, name, isReversed }: SortButtonProps) {
   return (
     <button type="button" class="sort" onClick={() => setQuery({ sort: next })}>
       {label}
-      <span aria-hidden="true">{sort === name ? "↑" : sort === `-${name}` ? "↓" : ""}</span>
+      <span aria-hidden="true">{{ ascending: "↑", descending: "↓", "": "" }[sorted ?? ""]}</span>
     </button>
   );
 }
