@@ -70,7 +70,7 @@ export function RunHeader({ model }: { readonly model: RunModel }) {
               Run again
             </button>
           )}
-          {!model.isDeleted.value && <DeleteButton run={summary} />}
+          <DeleteButton run={summary} isDeleted={model.isDeleted.value} />
         </div>
       </div>
       {model.isDeleted.value && (
@@ -115,18 +115,21 @@ export function RunHeader({ model }: { readonly model: RunModel }) {
 
 const Bulk = lazy(async () => (await import("../parts/bulk.tsx")).Bulk);
 
-function DeleteButton({ run }: { readonly run: RunSummary }) {
+/** Its dialog stays when the run goes, to say so. */
+function DeleteButton({ run, isDeleted }: { readonly run: RunSummary; readonly isDeleted: boolean }) {
   const isAsked = useSignal(false);
   const reason = obstacle();
   const set = (value: boolean) => (): void => {
     isAsked.value = value;
   };
-  usePaletteEntries([{ label: `Delete ${run.name}`, hint: "action", run: set(true) }]);
+  usePaletteEntries(isDeleted ? [] : [{ label: `Delete ${run.name}`, hint: "action", run: set(true) }]);
   return (
     <>
-      <button type="button" class="dangerous" disabled={reason !== undefined} title={reason} onClick={set(true)}>
-        Delete<span class="only-heard"> {run.name}</span>
-      </button>
+      {!isDeleted && (
+        <button type="button" class="dangerous" disabled={reason !== undefined} title={reason} onClick={set(true)}>
+          Delete<span class="only-heard"> {run.name}</span>
+        </button>
+      )}
       {isAsked.value && <Bulk action="delete" runs={[run]} onDone={() => undefined} onClose={set(false)} />}
     </>
   );

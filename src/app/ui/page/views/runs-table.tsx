@@ -157,8 +157,8 @@ interface SortButtonProps {
 /** One way, the other way, and as the list comes. */
 function SortButton({ label, sort, name, isReversed, sorted }: SortButtonProps) {
   const ways = isReversed ? [`-${name}`, name] : [name, `-${name}`];
-  // As the list comes, it is sorted by age.
-  const cycle = name === "age" ? ["", "-age"] : ["", ...ways];
+  // As the list comes, it is sorted by age. From another column's order the first way is next.
+  const cycle = name === "age" ? ["", "-age"] : [...ways, ""];
   const next = cycle[(cycle.indexOf(sort) + 1) % cycle.length] ?? "";
   return (
     <button type="button" class="sort" onClick={() => setQuery({ sort: next })}>
