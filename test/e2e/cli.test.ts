@@ -461,11 +461,3 @@ test("a credential that is not accepted is told with what to do", async () => {
     /^slipway: Unauthorized\nthe server does not accept this credential: .*\nslipway credential create\n$/,
   );
 });
-
-test("the script of a clone says what to do before its dependencies are installed", async () => {
-  const clone = join(directory, "clone");
-  await cp(join(root, "scripts"), join(clone, "scripts"), { recursive: true });
-  await copyFile(join(root, "package.json"), join(clone, "package.json"));
-  const { code, err } = await exec(process.execPath, ["scripts/slipway.mjs", "version"], { cwd: clone });
-  expect({ code, err }).toEqual({ code: 1, err: "slipway: its dependencies are not installed; run: npm ci\n" });
-});

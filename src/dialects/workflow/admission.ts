@@ -5,7 +5,7 @@ import { finalizer } from "./messages.ts";
 import { resubmittedFrom, reuseFrom } from "./resubmit.ts";
 import { scheduledAt } from "./scheduled-at.ts";
 import { warnUnserved } from "./unknown-kinds.ts";
-import { validateAhead, validateTemplate, validateWorkflow } from "./validate.ts";
+import { validateAhead, validateTemplate, validateTemplateAhead, validateWorkflow } from "./validate.ts";
 
 type Progress = "unstarted" | "running" | "completed";
 
@@ -132,6 +132,7 @@ export const templateAdmission: Admission = {
   prepareForCreate: (object) => object,
   /** A run of it may do what the writers of both may. */
   actsOn: ({ spec }) => spec,
+  ahead: validateTemplateAhead,
   validate(object, old) {
     const found = collectProblems();
     if (old !== undefined && isSameSpec(object, old)) return admitted([]);

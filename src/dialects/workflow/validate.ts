@@ -44,12 +44,24 @@ export const validateWorkflow = (document: JsonObject, found: ProblemCollector =
   validate(document, workflowSchema, found, isSmall);
 
 /** Compiles a faultless document in steps, for a `validateWorkflow` of the same object. */
-export function* validateAhead(document: JsonObject): Generator<undefined, void> {
+export const validateAhead = (document: JsonObject): Generator<undefined, void> => ahead(document, workflowSchema);
+
+/** The same for a `validateTemplate`. */
+export function validateTemplateAhead(document: JsonObject): Generator<undefined, void> {
+  const bare = bareTemplate(document);
+  bareTemplates.set(document, bare);
+  return ahead(bare, templateSchema);
+}
+
+/** What was compiled ahead, by document. Weak. */
+const bareTemplates = new WeakMap<JsonObject, JsonObject>();
+
+function* ahead(document: JsonObject, schema: CompiledSchema): Generator<undefined, void> {
   const quiet = collectProblems();
   if (!checkStepCount(countSteps(document), quiet.error) || !isSmall(document, quiet.error)) return;
   if (checkRaw(document, quiet.error).length > 0) return;
   yield;
-  if (workflowSchema.validate(document).length > 0) return;
+  if (schema.validate(document).length > 0) return;
   yield;
   yield* compileAhead(asWorkflow(document));
 }
@@ -77,15 +89,22 @@ export function validateTemplate(
   const spec = objectAt(document, "spec");
   for (const [field, message] of Object.entries(notOfTemplates))
     if (spec[field] !== undefined) found.error(["spec", field], "forbidden", message);
-  const rest = Object.entries(spec).filter(([field]) => !Object.hasOwn(notOfTemplates, field));
-  const { namespace } = objectAt(document, "metadata");
-  const metadata = namespace === undefined ? {} : { namespace };
-  const bare = { ...document, metadata, ...(isJsonObject(document["spec"]) ? { spec: Object.fromEntries(rest) } : {}) };
   const later: ProblemCollector = {
     ...found,
     error: (path, code, ...told) => (code === "missing-argument" ? undefined : found.error(path, code, ...told)),
   };
-  return validate(bare, templateSchema, later, isAllowed);
+  return validate(bareTemplates.get(document) ?? bareTemplate(document), templateSchema, later, isAllowed);
+}
+
+/** A template without the fields that only runs have. Its name is no part of what is checked. */
+function bareTemplate(document: JsonObject): JsonObject {
+  const { namespace } = objectAt(document, "metadata");
+  const rest = Object.entries(objectAt(document, "spec")).filter(([field]) => !Object.hasOwn(notOfTemplates, field));
+  return {
+    ...document,
+    metadata: namespace === undefined ? {} : { namespace },
+    ...(isJsonObject(document["spec"]) ? { spec: Object.fromEntries(rest) } : {}),
+  };
 }
 
 function validate(

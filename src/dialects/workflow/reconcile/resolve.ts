@@ -1,7 +1,8 @@
-import type { Problem } from "#lib/base/index.ts";
+import { inTurns, type Problem } from "#lib/base/index.ts";
 import { type Writer, writersOf } from "#kernel/model/index.ts";
 import type { Workflow, WorkflowSpec } from "../kinds.ts";
 import { collectProblems } from "#kernel/dialect/index.ts";
+import { compileAhead } from "../compile/compile.ts";
 import { maxSpecBytes, specOf, withTemplate } from "../spec-of.ts";
 import type { Resolved } from "./memory.ts";
 import type { Pass } from "./pass.ts";
@@ -14,7 +15,11 @@ export type Resolution =
   | { readonly is: "unresolved"; readonly reason: InvalidReason; readonly problems: readonly Problem[] };
 
 /** The spec of this pass: the workflow's own, the one frozen at the start, or before that the template's. */
-export async function resolveStage({ workflow, templates, signal }: Pass): Promise<Resolution> {
+export async function resolveStage({
+  workflow,
+  templates,
+  signal,
+}: Pick<Pass, "workflow" | "templates" | "signal">): Promise<Resolution> {
   const { spec, status } = workflow;
   if (spec.templateRef === undefined || status?.resolvedSpec !== undefined)
     return { is: "resolved", spec: specOf(workflow), template: "", writers: [] };
@@ -26,10 +31,19 @@ export async function resolveStage({ workflow, templates, signal }: Pass): Promi
   const resolved = withTemplate(spec, look.template.spec);
   const bytes = bytesOf(spec) + bytesOf(resolved);
   const writers = writersOf(look.template);
-  if (bytes <= maxSpecBytes) return { is: "resolved", spec: resolved, template: metadata.resourceVersion, writers };
+  if (bytes <= maxSpecBytes) {
+    // Admission has compiled a workflow's own spec.
+    if (bytes > largeBytes) await inTurns(compileAhead({ ...workflow, spec: resolved }), nextTurn);
+    return { is: "resolved", spec: resolved, template: metadata.resourceVersion, writers };
+  }
   const message = `with its template the specification has ${bytes} bytes, at most ${maxSpecBytes} can be kept`;
   return unresolved("InvalidSpec", message);
 }
+
+/** Compiling smaller ones takes few milliseconds. */
+const largeBytes = 128 * 1024;
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const bytesOf = (spec: WorkflowSpec): number => Buffer.byteLength(JSON.stringify(spec));
 
