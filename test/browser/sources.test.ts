@@ -18,7 +18,7 @@ test("a source leads to its grid, whose cells lead to the step of that run", asy
   const page = await openPage(`${url}/sources`);
   await page.getByRole("link", { name: "release", exact: true }).click();
   await page.getByRole("heading", { level: 1, name: "release" }).waitFor();
-  await page.getByRole("link", { name: "compile of release-41: Failed, 1m 00s, try 3" }).click();
+  await page.getByRole("link", { name: "compile of release-41: Failed, 1m 00s, attempt 3" }).click();
   await page.getByRole("heading", { level: 1, name: "release-41" }).waitFor();
   await page.getByRole("region", { name: "Step compile" }).waitFor();
 });

@@ -113,7 +113,7 @@ test.each([
   ],
   [
     ["render", "x.yaml", "y.yaml", "--set", "a"],
-    'error: expected --set name=value, found "a"\nx.yaml:1:1: error: cannot read x.yaml: ENOENT: no such file or directory\ny.yaml:1:1: error: cannot read y.yaml: ENOENT: no such file or directory\n',
+    'error: expected --set name=value, found "a"\nx.yaml:1:1: error: cannot read x.yaml: no such file or directory\ny.yaml:1:1: error: cannot read y.yaml: no such file or directory\n',
   ],
   [["render", fleet, "--hardware", "rack9"], 'error: hardware not found: "rack9"; the files hold rack1-01, rack1-02\n'],
 ])("%j is wrong, all of it at once", async (args, message) => {

@@ -31,7 +31,7 @@ export async function findKinds(client: ApiClient, word: string): Promise<readon
 
 /**
  * The first served kind that a word names, as in kubectl: `wf`, `workflow`, `Workflows`, `workflows.slipway.dev`.
- * Rejects with a UsageError that suggests a kind or lists all.
+ * Rejects with a UsageError that suggests a kind, or says how to list them.
  */
 export async function findKind(client: ApiClient, word: string): Promise<ResourceType> {
   const types = await client.resourceTypes();
@@ -41,7 +41,7 @@ export async function findKind(client: ApiClient, word: string): Promise<Resourc
   const suggestion = didYouMean(wanted, types.flatMap(namesOf));
   const problem = `the server serves no kind "${word}"`;
   if (suggestion !== undefined) throw new UsageError(`${problem}; ${suggestion}`);
-  throw new UsageError(problem, `it serves: ${[...new Set(types.map(qualifiedResource))].sort().join(", ")}`);
+  throw new UsageError(problem, "all kinds: kubectl api-resources");
 }
 
 /** Splits `workflow/hello workflow/other` or `workflow hello other`; refuses a mix, and several kinds. */

@@ -1,7 +1,8 @@
 import { loadDialects } from "#dialects/index.ts";
 import { isJsonObject, type JsonObject, oneLine } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
-import { isForbidden, Node, qualifiedResource } from "#kernel/model/index.ts";
+import { Agent } from "#kernel/agents/index.ts";
+import { apiVersionOf, isForbidden, Node, qualifiedResource } from "#kernel/model/index.ts";
 import { heldUpAmong } from "./held-up-runs.ts";
 import { formatTable } from "#kernel/command/index.node.ts";
 import { viewOf } from "#app/runs/index.ts";
@@ -19,16 +20,21 @@ export interface ServerStatus {
   readonly ports: readonly Port[];
   /** The number of runs by kind and phase. */
   readonly runs: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** Steps that wait for approval, as `kind/run step`. */
+  readonly approvals: readonly string[];
+  /** The number of agents by what they do. */
+  readonly agents: Readonly<Record<"connected" | "disconnected", number>>;
   /** One sentence for each problem. */
   readonly degraded: readonly string[];
 }
 
 /** Reads all runs. Leaves out kinds that the caller may not list. */
 export async function readStatus(client: ApiClient, signal: AbortSignal): Promise<ServerStatus> {
-  const [troubles, about = {}, nodes, { runs, heldUp }] = await Promise.all([
+  const [troubles, about = {}, nodes, agents, { runs, approvals, heldUp }] = await Promise.all([
     troublesOf(client, signal),
     aboutServer(client),
     nodeConditions(client, signal),
+    countAgents(client, signal),
     countRuns(client, signal),
   ]);
   const { listening, ports, ...server } = about;
@@ -50,6 +56,8 @@ export async function readStatus(client: ApiClient, signal: AbortSignal): Promis
     server,
     ports: [...doors, ...open],
     runs,
+    approvals,
+    agents,
     degraded: [...troubles, ...closed, ...nodes, ...heldUp],
   };
 }
@@ -62,7 +70,7 @@ const objectsIn = (value: unknown): readonly JsonObject[] => (Array.isArray(valu
 async function countRuns(client: ApiClient, signal: AbortSignal) {
   const types = await client.resourceTypes();
   const runs: Record<string, Record<string, number>> = {};
-  const heldUp: string[] = [];
+  const [approvals, heldUp]: [string[], string[]] = [[], []];
   for (const dialect of await loadDialects()) {
     for (const { group, kind } of dialect.runs.kinds) {
       const type = types.find((known) => known.group === group && known.kind === kind);
@@ -70,14 +78,23 @@ async function countRuns(client: ApiClient, signal: AbortSignal) {
       if (type === undefined || items.length === 0) continue;
       const phases: Record<string, number> = {};
       for (const item of items) {
-        const { phase } = viewOf(dialect, item);
+        const { phase, steps } = viewOf(dialect, item);
         phases[phase] = (phases[phase] ?? 0) + 1;
+        const asking = steps.filter(({ actions }) => actions.includes("approve"));
+        approvals.push(...asking.map(({ id }) => `${kind.toLowerCase()}/${item.metadata.name} ${id}`));
       }
       runs[qualifiedResource(type)] = phases;
       heldUp.push(...(await heldUpAmong(client, dialect, items)));
     }
   }
-  return { runs, heldUp };
+  return { runs, approvals, heldUp };
+}
+
+async function countAgents(client: ApiClient, signal: AbortSignal): Promise<ServerStatus["agents"]> {
+  const type = await client.resourceType(apiVersionOf(Agent), Agent.kind);
+  const agents = type === undefined ? [] : await unlessForbidden(client.list<Agent>(Agent, { signal }));
+  const connected = agents.filter(({ status }) => status?.connected === true).length;
+  return { connected, disconnected: agents.length - connected };
 }
 
 /** The abnormal conditions of Nodes. The reason `Off` marks parts that the user has switched off. */
@@ -103,7 +120,16 @@ async function unlessForbidden<T>(list: Promise<{ readonly items: readonly T[] }
   }
 }
 
-export function statusText({ ready, server, ports, runs, degraded }: ServerStatus): string {
+/** Lines of text; JSON has all of them. */
+const mostApprovals = 20;
+
+function approvalLines(approvals: readonly string[]): string {
+  const shown = approvals.slice(0, mostApprovals).map((line) => `  ${oneLine(line)}\n`);
+  const more = approvals.length - shown.length;
+  return `Waiting for approval:\n${shown.join("")}${more > 0 ? `  and ${more} more\n` : ""}`;
+}
+
+export function statusText({ ready, server, ports, runs, approvals, agents, degraded }: ServerStatus): string {
   const { version, url, directory, pid, runtime } = server;
   const title = url === undefined ? "The control plane" : `Slipway ${textOf(version)} at ${textOf(url)}`;
   const facts = Object.entries({ data: directory, process: pid, "steps run": runtime }).flatMap(([name, value]) =>
@@ -126,6 +152,10 @@ export function statusText({ ready, server, ports, runs, degraded }: ServerStatu
           ),
         ]),
     counts.length === 0 ? "No runs\n" : formatTable(["RUNS", "PHASES"], counts),
+    ...(approvals.length === 0 ? [] : [approvalLines(approvals)]),
+    ...(agents.connected + agents.disconnected === 0
+      ? []
+      : [`Agents: ${agents.connected} connected, ${agents.disconnected} disconnected\n`]),
     degraded.length === 0
       ? "Nothing is degraded\n"
       : `Degraded:\n${degraded.map((line) => `  ${oneLine(line)}\n`).join("")}`,

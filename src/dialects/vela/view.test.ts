@@ -64,7 +64,9 @@ test("phases, tries and questions of steps are shown in the words of the engine"
   };
   const view = viewRun(application({ components, workflow: { steps } }, status));
   expect(view).toMatchObject({ phase: "Suspended", nativePhase: "workflowSuspending", startedAt: at });
-  expect(view.actions).toEqual(["cancel", "resume"]);
+  expect(view.actions).toEqual(["cancel", "suspend"]);
+  const held = { ...status, workflow: { ...status.workflow, suspendState: "Requested" } };
+  expect(viewRun(application({ components, workflow: { steps } }, held)).actions).toEqual(["cancel", "resume"]);
   const [one, both, a, b] = view.steps;
   expect(one).toMatchObject({ phase: "Waiting", reason: "Backoff", message: "no", attempt: 3, notBefore: at });
   expect([both?.phase, b?.phase]).toEqual(["Suspended", "Pending"]);

@@ -5,6 +5,7 @@ import { objectsOf } from "./labels.ts";
 import type { Mode, Step, VelaWorkflow } from "./app.ts";
 import { Application, Rollout, type StepStatus, type WorkflowRun, type WorkflowStatusFields } from "./kinds.ts";
 import { componentOf, groupType, parseApp, parseRun } from "./parse.ts";
+import { requested } from "./workflow/status.ts";
 
 // Browser-safe: the web interface uses it.
 
@@ -107,16 +108,22 @@ export function viewRun(object: KubeObject): RunView {
     progress: { done: steps.filter((step) => isDone(step.phase)).length, total: steps.length },
     steps,
     children: [],
-    actions: actionsOf(phase, status),
+    actions: actionsOf(phase, status, steps),
   };
 }
 
 const isDone = (phase: StepPhase): boolean => ["Succeeded", "Failed", "Skipped", "Canceled"].includes(phase);
 
-function actionsOf(phase: RunPhase, { suspend }: WorkflowStatusFields): readonly ActionName[] {
+/** A run that only waits for its suspended steps goes on when these are approved. */
+function actionsOf(
+  phase: RunPhase,
+  { suspend, suspendState }: WorkflowStatusFields,
+  steps: readonly StepView[],
+): readonly ActionName[] {
   if (phase === "Cancelling") return [];
   if (isDone(phase)) return ["retry"];
-  return suspend === true ? ["cancel", "resume"] : ["cancel", "suspend"];
+  const isHeld = suspendState === requested || steps.every((step) => step.phase !== "Suspended");
+  return suspend === true && isHeld ? ["cancel", "resume"] : ["cancel", "suspend"];
 }
 
 type AnyStepStatus = Omit<StepStatus, "subSteps">;

@@ -115,9 +115,9 @@ test("a file that cannot be read hides none of the others", async () => {
     throw new Error("the line was cut");
   };
   expect(await read(["nowhere.yaml", "a.yaml", "a.yaml/x", "-"], failing)).toEqual([
-    expect.stringMatching(/^nowhere\.yaml:1:1: error: cannot read nowhere\.yaml: ENOENT/),
+    "nowhere.yaml:1:1: error: cannot read nowhere.yaml: no such file or directory",
     "a.yaml: a: 1\n",
-    expect.stringMatching(/^a\.yaml\/x:1:1: error: cannot read a\.yaml\/x: ENOTDIR/),
+    "a.yaml/x:1:1: error: cannot read a.yaml/x: not a directory",
     "-:1:1: error: cannot read standard input: the line was cut",
   ]);
 });

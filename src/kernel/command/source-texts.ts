@@ -1,5 +1,5 @@
 import { open, readdir, stat } from "node:fs/promises";
-import { messageOf, type Problem } from "#lib/base/index.ts";
+import { type Problem, reasonOf } from "#lib/base/index.ts";
 import { UsageError } from "./exit-codes.ts";
 
 /** `file` is as the user named it. */
@@ -67,7 +67,7 @@ async function readOne(file: string, chunks: AsyncIterable<Uint8Array>): Promise
     const text = decodeText(bytes);
     return text === undefined ? fail("not-text", "not text: expected YAML or JSON in UTF-8") : { file, text };
   } catch (thrown) {
-    return fail("unreadable-file", `cannot read ${file === "-" ? "standard input" : file}: ${messageOf(thrown)}`);
+    return fail("unreadable-file", `cannot read ${file === "-" ? "standard input" : file}: ${reasonOf(thrown)}`);
   }
 }
 

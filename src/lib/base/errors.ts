@@ -14,6 +14,9 @@ export class SlipwayError extends Error {
 export const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 export const messageOf = (thrown: unknown): string => toError(thrown).message;
 
+/** A message without the code, system call and path that Node adds: `no such file or directory`. */
+export const reasonOf = (thrown: unknown): string => messageOf(thrown).replace(/^E[A-Z0-9]+: (.+?), [a-z]+\b.*$/s, "$1");
+
 /** `code` of a Node system error or a SlipwayError. */
 export function codeOf(thrown: unknown): string | undefined {
   if (typeof thrown !== "object" || thrown === null || !("code" in thrown)) return undefined;

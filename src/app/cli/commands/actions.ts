@@ -70,6 +70,8 @@ const actionCommand = ({ verb, summary, past, step: taken, options: own = [], ex
         }
         if (answer.phase === "Refused") {
           environment.err.write(`slipway: ${name}: ${answer.message}\n`);
+          const others = taken === "required" ? await stepsFor(verb, run.dialect, await client.get(ref, { signal })) : [];
+          if (others.length > 0) environment.err.write(`steps that can be ${past}: ${others.join(", ")}\n`);
           return exitCode.failed;
         }
         if (options.output !== undefined) return exitCode.succeeded;
@@ -84,6 +86,13 @@ const actionCommand = ({ verb, summary, past, step: taken, options: own = [], ex
       });
     },
   });
+
+/** The first steps of a run on which the verb is possible. */
+const stepsFor = (verb: Verb, dialect: Dialect, object: KubeObject): readonly string[] =>
+  dialect.runs
+    .view(object, [])
+    .steps.flatMap(({ id, actions }) => (actions.includes(verb) ? [id] : []))
+    .slice(0, 10);
 
 const argsOf = {
   none: { args: ["<run...>"], shown: ["<run>"] },

@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
+import { Agent } from "#kernel/agents/index.ts";
 import { ConfigMap, type KubeObject } from "#kernel/model/index.ts";
 import { commandPlane, make, wait, fails } from "#test/support/command-plane.ts";
 import { commandLine, type Finished } from "#test/support/command-line.ts";
@@ -253,6 +254,19 @@ describe("describe, graph and logs", () => {
     await must("cancel", "lacking");
     await until("lacking", "Canceled");
     expect((await must("get", "wf", "lacking")).err).toBe("");
+  });
+
+  test("status counts runs and agents, and lists the steps that wait for approval", async () => {
+    await plane.begin("to-approve", { ask: { approval: { message: "Go?" } } }, "Suspended");
+    const agent = { apiVersion: "slipway.dev/v1alpha1", kind: "Agent", metadata: { name: "node-9" }, spec: { agentID: "node-9" } };
+    await plane.client.create(Agent, agent);
+    const { out } = await must("status");
+    expect(out).toContain("Waiting for approval:\n  workflow/to-approve ask\n");
+    expect(out).toContain("Agents: 0 connected, 1 disconnected\n");
+    expect(JSON.parse((await must("status", "-o", "json")).out)).toMatchObject({
+      approvals: ["workflow/to-approve ask"],
+      agents: { connected: 0, disconnected: 1 },
+    });
   });
 
   test("graph draws a run, or every run of a file", async () => {

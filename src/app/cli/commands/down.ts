@@ -13,7 +13,7 @@ interface DownOptions {
 export const downCommand = command<DownOptions>({
   name: "down",
   args: [],
-  summary: "Stop the control plane that slipway up started",
+  summary: "Stop the control plane; running steps continue",
   group: "Control plane",
   examples: ["slipway down", "slipway down --data-dir ./state"],
   options: [

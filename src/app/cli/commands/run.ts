@@ -46,7 +46,7 @@ export const runCommand = command<RunOptions>({
     },
     {
       flags: "--runtime <name>",
-      summary: "where steps run: on this machine, in containers, or (builds) in Pods",
+      summary: "where steps run: here (process, host), in containers, or (builds) Pods",
       choices: runtimes,
     },
     { flags: "--target <step>", summary: "run only this step and its dependencies, without final steps" },
@@ -138,14 +138,11 @@ async function runProject(project: Projects, invocation: Invocation<RunOptions>)
   const is = `this is a ${project.noun}`;
   for (const [name, flag] of Object.entries(documentFlags))
     if (Object.hasOwn(options, name)) throw new UsageError(`${flag} is for documents, and ${is}`);
-  const { output, runtime } = options;
+  const { output } = options;
+  const runtime = options.runtime === "process" ? "host" : options.runtime;
   if (output !== undefined && !project.outputs.includes(output))
     throw new UsageError(`-o ${output} is for documents, and ${is}`);
-  if (runtime !== undefined && !project.runtimes.includes(runtime))
-    throw new UsageError(
-      `--runtime ${runtime} is for documents; use ${project.runtimes.join(", ")} for a ${project.noun}`,
-    );
-  return await project.run(invocation);
+  return await project.run(runtime === undefined ? invocation : { ...invocation, options: { ...options, runtime } });
 }
 
 /** Refuses options that have no effect on documents. */

@@ -102,6 +102,10 @@ describe("approve, reject and skip", () => {
 
   test("a rejection fails the step, and what has not started can be skipped", async () => {
     await begin("unwanted", { ask: ask(), later: make({ dependencies: ["ask"] }) }, "Suspended");
+    expect(await plane.cli.run("approve", "unwanted", "aks")).toMatchObject({
+      code: 1,
+      err: 'slipway: workflow/unwanted: there is no step "aks", did you mean "ask"\nsteps that can be approved: ask\n',
+    });
     expect((await must("skip", "unwanted", "later")).out).toBe("workflow/unwanted step later skipped\n");
     expect((await must("reject", "unwanted", "ask", "--reason", "no")).out).toBe(
       "workflow/unwanted step ask rejected\n",

@@ -16,7 +16,7 @@ export const Retry = s.object(
         description: "Classes of failure that are tried again; all of them when absent.",
       }),
     ),
-    expression: expression("CEL over attempt, reason, message, exitCode and outputs: try again when true."),
+    expression: expression("CEL over attempt, reason, message, exitCode and outputs: retry when true."),
   },
   { description: "Further attempts after a failed one; each is a new child." },
 );

@@ -58,6 +58,16 @@ test("the path through a node is what leads to it and what it leads to", () => {
   expect([...pathThrough("b", edges)].sort()).toEqual(["a", "b", "c"]);
 });
 
+/** The shortest of some times. */
+function timeOf(work: () => void): number {
+  const times = [1, 2, 3, 4, 5].map(() => {
+    const begun = performance.now();
+    work();
+    return performance.now() - begun;
+  });
+  return Math.min(...times);
+}
+
 test("section 7: 1,000 steps are laid out within a frame or two", () => {
   const steps = Array.from({ length: 1000 }, (_, index) =>
     step(
@@ -69,11 +79,10 @@ test("section 7: 1,000 steps are laid out within a frame or two", () => {
   );
   const graph = drawnGraph(steps, new Set());
   layOut(graph);
-  const times = [1, 2, 3].map(() => {
-    const begun = performance.now();
-    layOut(graph);
-    return performance.now() - begun;
+  // About 25 ms where nothing else runs. The budget is 30 ms.
+  let kept = 0;
+  const loop = timeOf(() => {
+    for (let at = 0; at < 10_000_000; at += 1) kept = (kept * 31 + at) | 0;
   });
-  // The budget is 30 ms; the machine of the tests may be busy with ten others.
-  expect(Math.min(...times)).toBeLessThan(150);
+  expect(timeOf(() => void layOut(graph)) / loop).toBeLessThan(4);
 });

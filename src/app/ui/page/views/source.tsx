@@ -228,7 +228,7 @@ function Row({ row, index, source, runs, current }: RowProps) {
 }
 
 const textOf = ({ phase, ms, attempt }: GridCell): string =>
-  [phase, ...(ms === undefined ? [] : [formatSpan(ms)]), ...(attempt === undefined ? [] : [`try ${attempt}`])].join(
+  [phase, ...(ms === undefined ? [] : [formatSpan(ms)]), ...(attempt === undefined ? [] : [`attempt ${attempt}`])].join(
     ", ",
   );
 

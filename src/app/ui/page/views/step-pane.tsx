@@ -177,7 +177,7 @@ function StepOverview({ model, head, step, select }: StepProps) {
   const facts: readonly (readonly [string, preact.ComponentChildren])[] = [
     ...(step.attempt > 1 || (step.attempts ?? 1) > 1 ? [["Attempt", attemptText(step)] as const] : []),
     ...(step.iteration === undefined ? [] : [["Round", step.iteration] as const]),
-    ...(step.notBefore === undefined ? [] : [["Next try", <Time at={step.notBefore} />] as const]),
+    ...(step.notBefore === undefined ? [] : [["Next attempt", <Time at={step.notBefore} />] as const]),
     ["Started", <Time at={step.startedAt} />],
     ["Duration", <Span from={step.startedAt} to={step.finishedAt} />],
     ...(step.dependencies.length === 0
