@@ -15,7 +15,8 @@ export const toError = (thrown: unknown): Error => (thrown instanceof Error ? th
 export const messageOf = (thrown: unknown): string => toError(thrown).message;
 
 /** A message without the code, system call and path that Node adds: `no such file or directory`. */
-export const reasonOf = (thrown: unknown): string => messageOf(thrown).replace(/^E[A-Z0-9]+: (.+?), [a-z]+\b.*$/s, "$1");
+export const reasonOf = (thrown: unknown): string =>
+  messageOf(thrown).replace(/^E[A-Z0-9]+: (.+?), [a-z]+\b.*$/s, "$1");
 
 /** `code` of a Node system error or a SlipwayError. */
 export function codeOf(thrown: unknown): string | undefined {

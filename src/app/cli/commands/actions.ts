@@ -70,7 +70,7 @@ const actionCommand = ({ verb, summary, past, step: taken, options: own = [], ex
         }
         if (answer.phase === "Refused") {
           environment.err.write(`slipway: ${name}: ${answer.message}\n`);
-          const others = taken === "required" ? await stepsFor(verb, run.dialect, await client.get(ref, { signal })) : [];
+          const others = taken === "required" ? stepsFor(verb, run.dialect, await client.get(ref, { signal })) : [];
           if (others.length > 0) environment.err.write(`steps that can be ${past}: ${others.join(", ")}\n`);
           return exitCode.failed;
         }

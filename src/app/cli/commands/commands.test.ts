@@ -258,7 +258,12 @@ describe("describe, graph and logs", () => {
 
   test("status counts runs and agents, and lists the steps that wait for approval", async () => {
     await plane.begin("to-approve", { ask: { approval: { message: "Go?" } } }, "Suspended");
-    const agent = { apiVersion: "slipway.dev/v1alpha1", kind: "Agent", metadata: { name: "node-9" }, spec: { agentID: "node-9" } };
+    const agent = {
+      apiVersion: "slipway.dev/v1alpha1",
+      kind: "Agent",
+      metadata: { name: "node-9" },
+      spec: { agentID: "node-9" },
+    };
     await plane.client.create(Agent, agent);
     const { out } = await must("status");
     expect(out).toContain("Waiting for approval:\n  workflow/to-approve ask\n");

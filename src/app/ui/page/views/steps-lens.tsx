@@ -221,7 +221,8 @@ const mostNamed = 3;
 export function noteOf(step: StepView): string {
   const words: string[] = [];
   if (step.items !== undefined) words.push(summarizeItems(step.items));
-  if (step.attempt > 1) words.push(`attempt ${step.attempt}${step.attempts === undefined ? "" : ` of ${step.attempts}`}`);
+  if (step.attempt > 1)
+    words.push(`attempt ${step.attempt}${step.attempts === undefined ? "" : ` of ${step.attempts}`}`);
   if (step.notBefore !== undefined && step.notBefore > now.value) words.push(formatRelative(step.notBefore, now.value));
   if (step.waitingFor.length > 0) {
     const [named, more] = [step.waitingFor.slice(0, mostNamed), step.waitingFor.length - mostNamed];
