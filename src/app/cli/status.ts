@@ -1,8 +1,7 @@
 import { loadDialects } from "#dialects/index.ts";
 import { isJsonObject, type JsonObject, oneLine } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
-import { Agent } from "#kernel/agents/index.ts";
-import { apiVersionOf, isForbidden, Node, qualifiedResource } from "#kernel/model/index.ts";
+import { isForbidden, Node, qualifiedResource } from "#kernel/model/index.ts";
 import { heldUpAmong } from "./held-up-runs.ts";
 import { formatTable } from "#kernel/command/index.node.ts";
 import { viewOf } from "#app/runs/index.ts";
@@ -91,9 +90,9 @@ async function countRuns(client: ApiClient, signal: AbortSignal) {
 }
 
 async function countAgents(client: ApiClient, signal: AbortSignal): Promise<ServerStatus["agents"]> {
-  const type = await client.resourceType(apiVersionOf(Agent), Agent.kind);
-  const agents = type === undefined ? [] : await unlessForbidden(client.list<Agent>(Agent, { signal }));
-  const connected = agents.filter(({ status }) => status?.connected === true).length;
+  const type = await client.resourceType("slipway.dev/v1alpha1", "Agent");
+  const agents = type === undefined ? [] : await unlessForbidden(client.list(type, { signal }));
+  const connected = agents.filter(({ status }) => isJsonObject(status) && status["connected"] === true).length;
   return { connected, disconnected: agents.length - connected };
 }
 
