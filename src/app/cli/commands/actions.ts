@@ -71,7 +71,8 @@ const actionCommand = ({ verb, summary, past, step: taken, options: own = [], ex
         if (answer.phase === "Refused") {
           environment.err.write(`slipway: ${name}: ${answer.message}\n`);
           const others = taken === "required" ? stepsFor(verb, run.dialect, await client.get(ref, { signal })) : [];
-          if (others.length > 0) environment.err.write(`steps that can be ${past}: ${others.join(", ")}\n`);
+          if (others.length > 0 && !others.includes(step ?? ""))
+            environment.err.write(`steps that can be ${past}: ${others.join(", ")}\n`);
           return exitCode.failed;
         }
         if (options.output !== undefined) return exitCode.succeeded;
