@@ -9,16 +9,16 @@ if (!ensureAllTestTools() || build.status !== 0) process.exit(1);
 
 const run = (program, ...args) =>
   new Promise((resolve) => spawn(program, args, { stdio: "inherit" }).on("close", (code) => resolve(code === 0)));
+const programs = ["alone", "browser", "cluster", "containers", "crash", "e2e"].flatMap((project) => [
+  "--project",
+  project,
+]);
 // These take minutes, so that people see them pass; a log holds what fails.
 const reporter = process.stdout.isTTY ? "default" : "minimal";
-const test = (...projects) =>
-  run("node_modules/.bin/vitest", "run", `--reporter=${reporter}`, ...projects.map((name) => `--project=${name}`));
 const printTimes = noteTimes();
 const passed = await Promise.all([
   run("node", "scripts/check.mjs", "--all"),
-  test("alone", "cluster", "containers", "crash", "e2e"),
-  // Its files share a server, so that one runs at a time: a process of its own lets it run beside the others.
-  test("browser"),
+  run("node_modules/.bin/vitest", "run", `--reporter=${reporter}`, ...programs),
 ]);
 printTimes();
 process.exitCode = passed.every(Boolean) ? 0 : 1;

@@ -64,7 +64,7 @@ async function writeConfig(path: string, user: object, port = (cluster.address()
 const started: ChildProcess[] = [];
 afterEach(async () => {
   for (const child of started.splice(0)) {
-    if (child.exitCode !== null) continue;
+    if (child.exitCode !== null || child.signalCode !== null) continue;
     const ended = once(child, "exit");
     child.kill("SIGKILL");
     await ended;

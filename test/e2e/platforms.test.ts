@@ -1,8 +1,9 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { cp, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { kubectlPaths } from "#test/support/kubectl.ts";
 import { rounds } from "#test/support/rounds.ts";
@@ -130,6 +131,28 @@ test.each(nodeVersions)(
     await sh(`${kubectl} wait --for=jsonpath={.status.state}=SUCCESS --timeout=90s workflows.tinkerbell.org/greet-7`);
     await server.stop();
     expect(`${said}${server.log()}`).not.toMatch(warning);
+  },
+  400_000,
+);
+
+const execute = promisify(execFile);
+
+/** The program that `npm` is, to be run on another version of Node.js than its own. */
+const npmProgram = (): string =>
+  realpathSync(execFileSync("sh", ["-c", "command -v npm"], { encoding: "utf8" }).trim());
+
+// An installation takes as long as all else on a version, and CI itself begins with one on an old version.
+test.each(rounds(nodeVersions.slice(-1), nodeVersions))(
+  "npm ci on Node.js %s warns of nothing and installs native code that runs",
+  async (version) => {
+    const node = join(nodeFolder(version), "node");
+    for (const file of ["package.json", "package-lock.json", ".npmrc"]) await cp(join(root, file), join(home, file));
+    // As whoever runs the tests has set npm up: registry, certificates, cache.
+    const options = { cwd: home, env: { ...process.env, PATH: `${dirname(node)}:${process.env["PATH"]}` } };
+    const installed = await execute(node, [npmProgram(), "ci", "--prefer-offline"], options);
+    expect(`${installed.stdout}${installed.stderr}`).not.toMatch(warning);
+    await execute(node, ["-e", 'require("lmdb").open({ path: "store" }).putSync("key", 1)'], options);
+    expect(existsSync(join(home, "store/data.mdb"))).toBe(true);
   },
   400_000,
 );

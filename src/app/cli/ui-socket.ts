@@ -45,7 +45,8 @@ export async function askForLink(path: string, page: string): Promise<UiLink | u
 export async function offerLinks(path: string, place: Pick<UiPlace, "link">): Promise<() => Promise<void>> {
   const answer = async (socket: Socket): Promise<void> => {
     let page = "";
-    for await (const chunk of socket as AsyncIterable<Buffer>) {
+    // The other half stays open for the answer.
+    for await (const chunk of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       page += chunk.toString();
       if (page.length > longestPage) return void socket.destroy();
     }

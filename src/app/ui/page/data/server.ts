@@ -81,12 +81,15 @@ function noteLost(thrown: unknown, retryIn: number): void {
   };
 }
 
-/** Reports an answer that says that there is no session. */
+/** Reports an answer that says that there is no session. The first reason stays: it is the one of what the user did. */
 export function noteSignedOut(thrown: unknown): void {
-  if (thrown instanceof RequestFailure && thrown.status === 401) {
+  if (thrown instanceof RequestFailure && thrown.status === 401 && connection.peek().is !== "signed-out") {
     connection.value = { is: "signed-out", message: thrown.message };
   }
 }
+
+const codeRefused = (refusal: RequestFailure): RequestFailure =>
+  new RequestFailure(refusal.tried, 401, refusal.reason, "Each link or code works once, within five minutes");
 
 /** A link of another user than the one who is logged in, who decides. */
 export const foreignLink = signal<{ readonly code: string; readonly message: string } | undefined>(undefined);
@@ -98,7 +101,9 @@ export async function login(code: string, isReplacing = false): Promise<void> {
     const { key } = await requestJson<{ readonly key?: string }>("POST", "/session", { body });
     if (key !== undefined) keepSessionKey(key);
   } catch (thrown) {
-    if (!(thrown instanceof RequestFailure) || thrown.status !== 409) throw thrown;
+    if (!(thrown instanceof RequestFailure)) throw thrown;
+    if (thrown.status === 401) throw codeRefused(thrown);
+    if (thrown.status !== 409) throw thrown;
     foreignLink.value = { code, message: thrown.message };
     return;
   }
