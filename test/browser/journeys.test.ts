@@ -176,7 +176,7 @@ test.each(["mouse", "keyboard"] as const)("a run is canceled, by %s", async (how
     await press(page, cancel);
     await press(page, confirm);
   }
-  await page.getByRole("treeitem", { name: /work/ }).getByText("Canceled").waitFor();
+  await page.getByRole("treeitem", { name: /work/ }).getByText("Canceled").first().waitFor();
 });
 
 test("a run starts from a form that a template's parameters make, by keyboard only", async () => {
