@@ -17,22 +17,22 @@ const shared = {
   isolate: false,
   maxWorkers: availableParallelism(),
   // Long enough that only what hangs runs into them, on the busiest machine.
-  testTimeout: rounds(60_000, 1_800_000),
-  hookTimeout: 60_000,
+  testTimeout: rounds(180_000, 1_800_000),
+  hookTimeout: 180_000,
   expect: { poll: { timeout: 40_000 } },
   sequence: { shuffle: { files: true }, ...chance },
   setupFiles: [fixedChance, processorTime] as string[],
 } as const;
-// Tests that start real programs mostly wait for them: three more files than there are cores run at a time, which has the cores busy. Each
+// Tests that start real programs mostly wait for them: two more files than there are cores run at a time, which has the cores busy. Each
 // has its own servers, free ports and directories. They share processes, so that modules are loaded once in each and not for each file.
 const programs = {
   pool: "forks",
   isolate: false,
-  maxWorkers: availableParallelism() + 3,
+  maxWorkers: availableParallelism() + 2,
   sequence: { groupOrder: 1 },
   setupFiles: [processorTime, "test/support/no-programs.ts"] as string[],
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
+  testTimeout: 240_000,
+  hookTimeout: 240_000,
   // What is looked at is mostly a program's answer: looking more often would keep the cores from those that are waited for.
   expect: { poll: { timeout: 60_000, interval: 250 } },
 } as const;
@@ -132,7 +132,8 @@ export default defineConfig({
           globalSetup: ["test/browser/global-setup.ts"],
           // Each closes its pages by hooks of a module that they have in common.
           isolate: true,
-          // Its files share a server, which each leaves as the others expect it.
+          // Its files share a server, and a page is as slow as what runs beside it. Chromium gives up requests when a network interface
+          // comes or goes, as those of containers do: no container runs beside it.
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
         },

@@ -141,8 +141,7 @@ const execute = promisify(execFile);
 const npmProgram = (): string =>
   realpathSync(execFileSync("sh", ["-c", "command -v npm"], { encoding: "utf8" }).trim());
 
-// An installation takes as long as all else on a version, and CI itself begins with one on an old version.
-test.each(rounds(nodeVersions.slice(-1), nodeVersions))(
+test.each(nodeVersions)(
   "npm ci on Node.js %s warns of nothing and installs native code that runs",
   async (version) => {
     const node = join(nodeFolder(version), "node");

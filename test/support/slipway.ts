@@ -63,7 +63,7 @@ export const cleanEnvironment = (more: Readonly<Record<string, string>> = {}): R
 });
 
 /** What has not ended by then hangs; shorter than any test may take, so that the program is told. */
-const longestMs = 100_000;
+const longestMs = 200_000;
 const hung = ` (killed: no end within ${longestMs / 1000} s)`;
 /** Starting and stopping a server on the busiest machine. */
 const serverMs = rounds(60_000, 300_000);
