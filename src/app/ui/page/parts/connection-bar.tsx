@@ -69,12 +69,16 @@ function ForeignLink({ code, message }: { readonly code: string; readonly messag
       <button type="button" onClick={replace}>
         Log in with the link
       </button>
-      {failure.value !== "" && (
-        <span class="wrong" role="alert">
-          {failure.value}
-        </span>
-      )}
+      <Wrong message={failure.value} />
     </div>
+  );
+}
+
+function Wrong({ message }: { readonly message: string }) {
+  return message === "" ? null : (
+    <span class="wrong" role="alert">
+      {message}
+    </span>
   );
 }
 
@@ -101,11 +105,7 @@ function SignIn({ message }: { readonly message: string }) {
         <input name="code" aria-label="One-time code" autoComplete="off" spellcheck={false} required />
         <button type="submit">Log in</button>
       </form>
-      {failure.value !== "" && (
-        <span class="wrong" role="alert">
-          {failure.value}
-        </span>
-      )}
+      <Wrong message={failure.value} />
     </div>
   );
 }
